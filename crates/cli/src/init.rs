@@ -34,11 +34,11 @@ pub(crate) fn run(init: &InitArgs, colour: ColourChoice) -> anyhow::Result<ExitC
     let CablingDiscovery {
         found,
         merged,
-        stations,
+        surveys,
         wiring,
     } = discover(&fleet, &nodes, &options)?;
     output::report(init.json, &JsonDocument::new(&found), || {
-        let drawing = drawing(&found, &stations, &wiring, colour.palette());
+        let drawing = drawing(&found, &surveys, &wiring, colour.palette());
         let preview = init.dry_run.then_some(merged.text.as_str());
         view(&found, &drawing, preview, &offer)
     })?;

@@ -65,9 +65,9 @@ fn the_samples_cages_are_found_again_in_the_file() {
         assert_eq!(left_out, []);
         // Whatever is active hears the twins of the other's p1.
         let other = u16::try_from(1 - index).unwrap();
-        let ports = survey.jacks.iter().map(|jack| {
-            let is_cabled = jack.cage.as_deref() == Some("p1");
-            let senders = survey.jacks.iter().enumerate();
+        let ports = survey.ports.iter().map(|port| {
+            let is_cabled = port.cage.as_deref() == Some("p1");
+            let senders = survey.ports.iter().enumerate();
             let senders = senders.filter(|(_, sender)| sender.cage.as_deref() == Some("p1"));
             let heard = senders.map(|(port, _)| FramesFrom {
                 sender: FrameSender {
@@ -92,10 +92,10 @@ fn the_samples_cages_are_found_again_in_the_file() {
     let members: Vec<InitCandidate> = nodes
         .iter()
         .zip(&heard_by)
-        .map(|(facts, station)| InitCandidate {
+        .map(|(facts, survey)| InitCandidate {
             facts,
             destination: ".",
-            station,
+            survey,
         })
         .collect();
     let merged = merge(None, "sparks", &propose(&members, &wiring), &wiring).unwrap();

@@ -8,7 +8,7 @@ use crate::common::{
 use super::two_sparks::write_bandwidth;
 
 #[test]
-fn lab_up_is_proven_survives_a_boot_and_goes_back() {
+fn lab_up_is_proven_survives_a_boot_and_is_rolled_back() {
     let proven = proven_two_sparks();
     let (lab, cluster) = (&proven.lab, &proven.cluster);
     let names = nodes(lab);

@@ -158,7 +158,7 @@ fn ns_links_that_are_down_come_up_to_listen_and_go_down_again() {
         assert_eq!(read(namespace, &ipv6), "0", "{interface}");
     }
     assert!(is_up(&b, "uplink"));
-    assert_eq!((at_a.left.len(), at_a.put_back.len()), (0, 0));
+    assert_eq!((at_a.left.len(), at_a.restored.len()), (0, 0));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn ns_links_go_down_whatever_ends_the_call() {
     assert_eq!(read(&a, "/proc/sys/net/ipv6/conf/rail0/disable_ipv6"), "1");
     let listened = listen(&a, &probe(15, 0, &["rail0"], 3)).unwrap();
     assert_eq!(
-        listened.put_back,
+        listened.restored,
         ["rail0 had been left up and is down again"]
     );
     assert!(listened.ports[0].raised);

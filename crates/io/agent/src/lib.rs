@@ -25,11 +25,11 @@ pub use calls::{
     cabling::{CablingCall, CablingEndCall},
     change::ChangeCall,
     collect::{CollectCall, CollectError, CollectReply},
+    comparison_tool::{ComparisonToolCall, ComparisonToolError},
     counters::CountersCall,
     hello::{AgentIdentity, HelloCall},
     home_lease::{HomeLeaseCall, HomeLeaseRequest},
     job::{JobCall, JobLogCall},
-    peer_tool::{PeerToolCall, PeerToolError},
     reachability::ReachabilityCall,
     test::{
         TestCallNames, TestCloseCall, TestJoinCall, TestJoinRequest, TestOpenCall, TestOpenReply,

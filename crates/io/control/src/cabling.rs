@@ -74,12 +74,12 @@ pub(crate) fn listen(
     let mut remarks = Vec::new();
     let mut surveys = Vec::new();
     for node in nodes {
-        let (station, left_out) =
+        let (survey, left_out) =
             cabling::interfaces_to_probe(&node.facts, &cages(&node.facts, spec));
-        surveys.push(station);
+        surveys.push(survey);
         remarks.extend(left_out);
     }
-    if surveys.iter().all(|station| station.jacks.is_empty()) {
+    if surveys.iter().all(|survey| survey.ports.is_empty()) {
         let why: Vec<String> = remarks.iter().map(ToString::to_string).collect();
         let why = (!why.is_empty()).then(|| NoPortReasons(why.join("\n")));
         return Err(CablingListenError::NoPorts(why));
@@ -95,20 +95,20 @@ pub(crate) fn listen(
         let listened = gathering.listen(index, &probes[index], session, deadline, progress);
         Ok(listened?)
     });
-    let mut stations = Vec::new();
+    let mut surveys = Vec::new();
     let mut failed = Vec::new();
     for (survey, (destination, answer)) in surveys.into_iter().zip(answers) {
         match answer {
             Ok(listened) => {
-                let (station, more) = cabling::survey_node(survey, bounded(listened));
-                stations.push(station);
+                let (survey, more) = cabling::survey_node(survey, bounded(listened));
+                surveys.push(survey);
                 remarks.extend(more);
             }
             Err(error) => failed.push((destination, error)),
         }
     }
     if failed.is_empty() {
-        return Ok((stations, remarks));
+        return Ok((surveys, remarks));
     }
     Err(CablingListenError::NotAsked(NodesFailed(failed)))
 }
@@ -236,7 +236,7 @@ fn senders(ports: &[PortReception]) -> Vec<(Option<bool>, Vec<cabling::FrameSend
 fn bounded(mut listened: CablingReply) -> CablingReply {
     const MAX_TEXT_CHARACTERS: usize = 300;
     let cut = |text: &mut String| *text = text.chars().take(MAX_TEXT_CHARACTERS).collect();
-    for list in [&mut listened.put_back, &mut listened.left] {
+    for list in [&mut listened.restored, &mut listened.left] {
         list.truncate(64);
         list.iter_mut().for_each(cut);
     }
@@ -253,11 +253,11 @@ fn listening(nodes: &[NodeFacts], surveys: &[SurveyedNode]) -> Duration {
         let interface = facts.network.interface(name);
         interface.is_some_and(|interface| interface.up.known() == Some(&false))
     };
-    let any_down = nodes.iter().zip(surveys).any(|(node, station)| {
-        station
-            .jacks
+    let any_down = nodes.iter().zip(surveys).any(|(node, survey)| {
+        survey
+            .ports
             .iter()
-            .any(|jack| is_down(&node.facts, &jack.interface))
+            .any(|port| is_down(&node.facts, &port.interface))
     });
     if any_down {
         LINK_UP_LISTEN_TIMEOUT
@@ -271,13 +271,13 @@ fn probes(
     duration: Duration,
 ) -> Result<Vec<CablingRequest>, CablingListenError> {
     let (token, key) = (CablingToken(random()?), CablingKey(random()?));
-    let probe = |(index, station): (usize, &SurveyedNode)| {
-        let jacks = station.jacks.iter();
+    let probe = |(index, survey): (usize, &SurveyedNode)| {
+        let ports = survey.ports.iter();
         Ok(CablingRequest {
             token,
             key: key.clone(),
             node: u16::try_from(index).map_err(|_| CablingListenError::TooManyNodes)?,
-            interfaces: jacks.map(|jack| jack.interface.clone()).collect(),
+            interfaces: ports.map(|port| port.interface.clone()).collect(),
             listen_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         })
     };

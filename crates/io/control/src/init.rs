@@ -42,7 +42,7 @@ pub struct InitOptions<'a> {
 pub struct CablingDiscovery {
     pub found: report::InitReport,
     pub merged: MergedClusterFile,
-    pub stations: Vec<SurveyedNode>,
+    pub surveys: Vec<SurveyedNode>,
     pub wiring: DetectedCabling,
 }
 
@@ -88,15 +88,15 @@ pub fn discover(
         files::is_writable(options.file)?;
     }
     let spec = options.existing.map(|existing| &existing.spec);
-    let (stations, mut remarks) = listen(fleet, nodes, spec, options.seconds)?;
-    let mut wiring = cabling::detect_cabling(&stations, spec);
+    let (surveys, mut remarks) = listen(fleet, nodes, spec, options.seconds)?;
+    let mut wiring = cabling::detect_cabling(&surveys, spec);
     let members: Vec<InitCandidate> = nodes
         .iter()
-        .zip(&stations)
-        .map(|(node, station)| InitCandidate {
+        .zip(&surveys)
+        .map(|(node, survey)| InitCandidate {
             facts: &node.facts,
             destination: &node.destination,
-            station,
+            survey,
         })
         .collect();
     let proposal = propose(&members, &wiring);
@@ -114,7 +114,7 @@ pub fn discover(
     let found = report::InitReport {
         cables: report::numbered(&wiring.cables, &merged.spec),
         notes: remarks.iter().map(report::InitNote::from).collect(),
-        nodes: report::nodes(&stations, &wiring, &merged.spec),
+        nodes: report::nodes(&surveys, &wiring, &merged.spec),
         file: options.file.display().to_string(),
         written,
         added: merged.added.clone(),
@@ -122,7 +122,7 @@ pub fn discover(
     Ok(CablingDiscovery {
         found,
         merged,
-        stations,
+        surveys,
         wiring,
     })
 }

@@ -193,8 +193,8 @@ impl EventObserver for TerminalConsole {
             ControlEvent::NodesFailed(failed) => self.progress.above(|| print_node_errors(failed)),
             ControlEvent::Notice(text) => self.tell_sentence(&format!("note: {text}")),
             ControlEvent::Cabled(found) => {
-                let (stations, wiring) = (&found.stations, &found.wiring);
-                let text = drawing(&found.found, stations, wiring, palette);
+                let (surveys, wiring) = (&found.surveys, &found.wiring);
+                let text = drawing(&found.found, surveys, wiring, palette);
                 self.say(&format!("{text}\n"));
             }
             ControlEvent::Diagnosed { seen, doctor } => {

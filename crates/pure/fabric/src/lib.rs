@@ -8,12 +8,12 @@
 pub mod cabling;
 pub mod cage;
 pub mod ceiling;
+pub mod comparison_tools;
 pub mod init;
 pub mod ip_rails;
 pub mod management;
 pub mod nccl;
 pub mod pcie;
-pub mod peer_tools;
 pub mod placement;
 pub mod rails;
 pub mod wire;

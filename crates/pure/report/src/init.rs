@@ -72,23 +72,23 @@ pub fn schema() -> schemars::Schema {
 }
 
 pub fn nodes(
-    stations: &[SurveyedNode],
+    surveys: &[SurveyedNode],
     wiring: &DetectedCabling,
     spec: &ClusterSpec,
 ) -> Vec<InitNode> {
-    let nodes = stations.iter().zip(&wiring.cages);
+    let nodes = surveys.iter().zip(&wiring.cages);
     nodes
-        .map(|(station, cages)| InitNode {
-            name: station.name.clone(),
-            number: spec.node(&station.name).and_then(|node| node.number),
+        .map(|(survey, cages)| InitNode {
+            name: survey.name.clone(),
+            number: spec.node(&survey.name).and_then(|node| node.number),
             cages: cages
                 .iter()
                 .map(|cage| {
-                    let jacks = || cage.jacks.iter().map(|jack| &station.jacks[*jack]);
+                    let ports = || cage.ports.iter().map(|port| &survey.ports[*port]);
                     InitCage {
                         id: cage.id.clone(),
-                        devices: jacks().map(|jack| jack.device.clone()).collect(),
-                        interfaces: jacks().map(|jack| jack.interface.clone()).collect(),
+                        devices: ports().map(|port| port.device.clone()).collect(),
+                        interfaces: ports().map(|port| port.interface.clone()).collect(),
                         state: state(cage.connection),
                         by_hearing: cage.by_hearing,
                     }
@@ -133,14 +133,14 @@ pub fn numbered(cables: &[Cable], spec: &ClusterSpec) -> Vec<Cable> {
 /// The nodes and their cables as a drawing, and what there is to say of them.
 pub fn drawing(
     found: &InitReport,
-    stations: &[SurveyedNode],
+    surveys: &[SurveyedNode],
     wiring: &DetectedCabling,
     palette: Palette,
 ) -> String {
-    let nodes = stations.iter().zip(&wiring.cages).map(|(station, cages)| {
+    let nodes = surveys.iter().zip(&wiring.cages).map(|(survey, cages)| {
         let cages = cages.iter().map(|cage| (cage.id.clone(), cage.connection));
         cabling::DrawnNode {
-            name: station.name.clone(),
+            name: survey.name.clone(),
             cages: cages.collect(),
         }
     });

@@ -10,7 +10,7 @@ use crate::common::{
 const NODE: &str = "spark-a";
 
 #[test]
-fn full_a_trial_that_locks_one_out_goes_back() {
+fn full_a_trial_that_locks_one_out_is_rolled_back() {
     let lab = containers("two-sparks");
     let shell = Shell::with_lab(&lab);
     for columns in [40, 80, 120] {

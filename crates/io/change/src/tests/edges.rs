@@ -212,7 +212,7 @@ fn whatever_is_cut_off_is_kept_or_undone() {
 }
 
 #[test]
-fn an_unconfirmed_change_goes_back_at_its_time() {
+fn an_unconfirmed_change_is_rolled_back_at_its_time() {
     let (before, _) = ends();
     let model = Model::new();
     let transaction = apply(&model);
@@ -298,7 +298,7 @@ const SYSCTLS: [&str; 2] = [
 ];
 
 #[test]
-fn kernel_values_go_back_and_one_that_does_not_holds_up_no_other() {
+fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
     for refused in [None, Some(SYSCTLS[1])] {
         let model = Model::with_sysctls(&SYSCTLS, "0");
         let before = shape(&model);

@@ -195,7 +195,7 @@ fn another_plan_is_not_carried_out_in_place_of_a_stale_one() {
 }
 
 #[test]
-fn when_the_canary_goes_back_nobody_else_is_begun() {
+fn when_the_canary_is_rolled_back_nobody_else_is_begun() {
     let nodes: Vec<_> = ["spark-a", "spark-b", "spark-c"].map(Fake::new).into();
     let nodes: Vec<_> = nodes
         .into_iter()

@@ -2,10 +2,10 @@
 
 use std::{fmt::Write as _, net::IpAddr};
 
-use crosstie_agent::{CallError, PeerToolCall, PeerToolError, call};
+use crosstie_agent::{CallError, ComparisonToolCall, ComparisonToolError, call};
 use crosstie_fabric::{
+    comparison_tools::{ComparisonTool, ComparisonToolCommand},
     ip_rails::IpRail,
-    peer_tools::{PeerTool, PeerToolCommand},
     rails::{Rail, RailEnd},
 };
 use crosstie_model::{Facts, facts::rdma::GidKind};
@@ -18,19 +18,19 @@ use crate::{CommandTargets, ControlEvent, Fleet, FleetSnapshot, NodeFacts};
 const LATENCY_SIZE: u32 = 16;
 
 /// A server, and the client that goes to it.
-pub(super) struct PeerToolPair {
+pub(super) struct ComparisonToolPair {
     pub(super) name: String,
-    pub(super) server: PeerToolCommand,
-    pub(super) client: PeerToolCommand,
+    pub(super) server: ComparisonToolCommand,
+    pub(super) client: ComparisonToolCommand,
 }
 
-impl PeerToolPair {
+impl ComparisonToolPair {
     /// The same test with the bytes going the other way.
     fn back(&self) -> Self {
         Self {
             name: self.name.replace('→', "←"),
             server: self.server.clone(),
-            client: PeerToolCommand {
+            client: ComparisonToolCommand {
                 reverse: true,
                 ..self.client.clone()
             },
@@ -91,8 +91,8 @@ pub(super) fn verify(
     pairs.into_iter().map(|pair| run(fleet, pair)).collect()
 }
 
-fn run(fleet: &Fleet, pair: PeerToolPair) -> PeerFigure {
-    let within = PeerToolCall::longest(&pair.client);
+fn run(fleet: &Fleet, pair: ComparisonToolPair) -> PeerFigure {
+    let within = ComparisonToolCall::longest(&pair.client);
     let name = format!("{} by {}", pair.name, pair.client.tool.program());
     let observer = &fleet.options().observer;
     observer.observe(ControlEvent::TestBegan {
@@ -104,7 +104,12 @@ fn run(fleet: &Fleet, pair: PeerToolPair) -> PeerFigure {
     let runs = [pair.client, pair.server];
     let answers = fleet.call_together(within, move |node, session, _| {
         let ask = &runs[node.min(1)];
-        Ok(call::<PeerToolCall>(session, ask, within, &mut |()| ()))
+        Ok(call::<ComparisonToolCall>(
+            session,
+            ask,
+            within,
+            &mut |()| (),
+        ))
     });
     let mut client: Result<String, String> = Err("it was not begun".to_owned());
     let mut missing = None;
@@ -112,7 +117,7 @@ fn run(fleet: &Fleet, pair: PeerToolPair) -> PeerFigure {
         let answer = match answer {
             Ok(Ok(output)) => Ok(output),
             Ok(Err(error)) => {
-                if matches!(error, CallError::Call(PeerToolError::Missing { .. })) {
+                if matches!(error, CallError::Call(ComparisonToolError::Missing { .. })) {
                     missing = Some(format!("{host}: {error}"));
                 }
                 Err(format!("{host}: {error}"))
@@ -143,15 +148,15 @@ fn of_rdma(
     near: &NodeFacts,
     far: &NodeFacts,
     options: &BenchOptions,
-) -> Vec<PeerToolPair> {
+) -> Vec<ComparisonToolPair> {
     let tool = match options.operation {
-        BenchOperation::Write => PeerTool::WriteBandwidth,
-        BenchOperation::Read => PeerTool::ReadBandwidth,
-        BenchOperation::Send => PeerTool::SendBandwidth,
+        BenchOperation::Write => ComparisonTool::WriteBandwidth,
+        BenchOperation::Read => ComparisonTool::ReadBandwidth,
+        BenchOperation::Send => ComparisonTool::SendBandwidth,
     };
     let pairs = rails.iter().filter_map(|rail| {
         let end = |facts: &Facts, end: &RailEnd, server: Option<IpAddr>| {
-            Some(PeerToolCommand {
+            Some(ComparisonToolCommand {
                 tool,
                 device: Some((end.device.clone(), end.port)),
                 gid_index: gid_index(facts, end),
@@ -163,7 +168,7 @@ fn of_rdma(
                 reverse: false,
             })
         };
-        Some(PeerToolPair {
+        Some(ComparisonToolPair {
             name: format!("{} →", rail.near.device),
             server: end(&far.facts, &rail.far, None)?,
             client: end(&near.facts, &rail.near, rail.far.address)?,
@@ -182,14 +187,14 @@ fn gid_index(facts: &Facts, end: &RailEnd) -> Option<u32> {
     Some(entry.index)
 }
 
-fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerToolPair {
+fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> ComparisonToolPair {
     let name = match streams {
         1 => "TCP, 1 stream →".to_owned(),
         count => format!("TCP, {count} streams →"),
     };
     of_ip(
         rail,
-        PeerTool::Iperf3,
+        ComparisonTool::Iperf3,
         &name,
         options.block,
         streams,
@@ -197,10 +202,10 @@ fn iperf3(rail: &IpRail, streams: u16, options: &BenchOptions) -> PeerToolPair {
     )
 }
 
-fn sockperf(rail: &IpRail, options: &BenchOptions) -> PeerToolPair {
+fn sockperf(rail: &IpRail, options: &BenchOptions) -> ComparisonToolPair {
     of_ip(
         rail,
-        PeerTool::Sockperf,
+        ComparisonTool::Sockperf,
         "TCP latency",
         LATENCY_SIZE,
         1,
@@ -210,13 +215,13 @@ fn sockperf(rail: &IpRail, options: &BenchOptions) -> PeerToolPair {
 
 fn of_ip(
     rail: &IpRail,
-    tool: PeerTool,
+    tool: ComparisonTool,
     name: &str,
     size: u32,
     width: u16,
     options: &BenchOptions,
-) -> PeerToolPair {
-    let end = |own: IpAddr, server: Option<IpAddr>| PeerToolCommand {
+) -> ComparisonToolPair {
+    let end = |own: IpAddr, server: Option<IpAddr>| ComparisonToolCommand {
         tool,
         device: None,
         gid_index: None,
@@ -227,7 +232,7 @@ fn of_ip(
         seconds: options.measure.div_ceil(1000),
         reverse: false,
     };
-    PeerToolPair {
+    ComparisonToolPair {
         name: format!("{} {name}", rail.near.interface),
         server: end(rail.far.address, None),
         client: end(rail.near.address, Some(rail.far.address)),

@@ -113,14 +113,14 @@ impl LinkJournal {
 
     /// Puts every link down again. A link that somebody has given an address since is theirs: only a later run (`facts`)
     /// would find one. The journal stays while anything is left to do.
-    pub(super) fn put_back(
+    pub(super) fn restore(
         &self,
         links: &mut LinkClient,
         facts: Option<&Facts>,
     ) -> LinkRestoreOutcome {
         let mut outcome = LinkRestoreOutcome::default();
         for entry in &self.links {
-            match entry.put_back(links, facts) {
+            match entry.restore(links, facts) {
                 Ok(Some(what)) => outcome.done.push(what),
                 Ok(None) => {}
                 Err(why) => outcome.failed.push(why),
@@ -139,7 +139,7 @@ impl LinkJournal {
 }
 
 impl LinkJournalEntry {
-    fn put_back(
+    fn restore(
         &self,
         links: &mut LinkClient,
         facts: Option<&Facts>,
@@ -187,10 +187,10 @@ impl RaisedLinksGuard {
         Self(Some(journal))
     }
 
-    pub(super) fn put_back(mut self, links: &mut LinkClient) -> LinkRestoreOutcome {
+    pub(super) fn restore(mut self, links: &mut LinkClient) -> LinkRestoreOutcome {
         let journal = self.0.take();
         journal.map_or_else(LinkRestoreOutcome::default, |journal| {
-            journal.put_back(links, None)
+            journal.restore(links, None)
         })
     }
 }
@@ -198,7 +198,7 @@ impl RaisedLinksGuard {
 impl Drop for RaisedLinksGuard {
     fn drop(&mut self) {
         if let (Some(journal), Ok(mut links)) = (self.0.take(), LinkClient::open()) {
-            for why in journal.put_back(&mut links, None).failed {
+            for why in journal.restore(&mut links, None).failed {
                 tracing::error!("{why}");
             }
         }

@@ -60,13 +60,13 @@ pub fn run_cabling(
     })?;
     let _lock = journal::lock(state)?;
     let facts = crosstie_facts::facts(&crate::collect());
-    let mut put_back = Vec::new();
+    let mut restored = Vec::new();
     let mut left = Vec::new();
     for leftover in journal::killed_run_journals(state)? {
         match leftover {
             Ok(leftover) => {
-                let outcome = leftover.put_back(&mut links, Some(&facts));
-                put_back.extend(outcome.done);
+                let outcome = leftover.restore(&mut links, Some(&facts));
+                restored.extend(outcome.done);
                 left.extend(outcome.failed);
             }
             Err(why) => left.push(why),
@@ -78,12 +78,12 @@ pub fn run_cabling(
         (called + Duration::from_millis(probe.listen_ms)).max(Instant::now() + MIN_LISTEN_TIMEOUT);
     listen::listen(probe, &mut links, &mut ports, until, conduct);
     if let Some(raised) = raised {
-        left.extend(raised.put_back(&mut links).failed);
+        left.extend(raised.restore(&mut links).failed);
     }
     let ports = ports.into_iter().map(|port| port.heard).collect();
     Ok(CablingReply {
         ports,
-        put_back,
+        restored,
         left,
     })
 }

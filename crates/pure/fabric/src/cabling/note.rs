@@ -44,7 +44,7 @@ pub enum CablingNote {
         why: String,
     },
     /// An earlier run had been killed; what it had changed is as it was.
-    PutBack {
+    Restored {
         node: String,
         what: String,
     },
@@ -78,7 +78,7 @@ impl CablingNote {
             Self::Crossed { .. } => "crossed",
             Self::Twins { .. } => "twins-by-hearing",
             Self::NotProbed { .. } => "not-probed",
-            Self::PutBack { .. } => "put-back",
+            Self::Restored { .. } => "put-back",
             Self::Gone { .. } => "gone",
             Self::Contradicts { .. } => "contradicts",
             Self::Left { .. } => "left",
@@ -92,7 +92,7 @@ impl CablingNote {
             Self::Crossed { .. }
                 | Self::Twins { .. }
                 | Self::NoCarrier { .. }
-                | Self::PutBack { .. }
+                | Self::Restored { .. }
         )
     }
 
@@ -108,7 +108,7 @@ impl CablingNote {
             | Self::Nobody { port }
             | Self::NoCarrier { port }
             | Self::Twins { port, .. } => vec![port],
-            Self::NotProbed { .. } | Self::PutBack { .. } | Self::Left { .. } => Vec::new(),
+            Self::NotProbed { .. } | Self::Restored { .. } | Self::Left { .. } => Vec::new(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl fmt::Display for CablingNote {
                 interface,
                 why,
             } => write!(f, "{node}: {interface} was left alone: {why}"),
-            Self::PutBack { node, what } => {
+            Self::Restored { node, what } => {
                 write!(f, "{node}: an earlier run had been killed: {what}")
             }
             Self::Gone { what, .. } | Self::Contradicts { what, .. } => f.write_str(what),

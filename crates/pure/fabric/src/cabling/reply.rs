@@ -23,7 +23,7 @@ pub struct CablingReply {
     /// As many as there were interfaces, in their order.
     pub ports: Vec<PortReception>,
     /// What an earlier run that was killed had left, and this one has restored.
-    pub put_back: Vec<String>,
+    pub restored: Vec<String>,
     /// What could not be restored as it was, and why.
     pub left: Vec<String>,
 }

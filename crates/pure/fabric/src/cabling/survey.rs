@@ -23,14 +23,14 @@ pub struct SurveyedPort {
 pub struct SurveyedNode {
     pub name: String,
     /// In the order of the interfaces that its agent was given.
-    pub jacks: Vec<SurveyedPort>,
+    pub ports: Vec<SurveyedPort>,
 }
 
 /// The ports of a node that can take part, and why the others cannot.
 pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (SurveyedNode, Vec<CablingNote>) {
-    let mut station = SurveyedNode {
+    let mut survey = SurveyedNode {
         name: facts.host.name.clone(),
-        jacks: Vec::new(),
+        ports: Vec::new(),
     };
     let mut notes = Vec::new();
     for cage in cages {
@@ -43,16 +43,12 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (SurveyedNode, Vec<
             else {
                 continue;
             };
-            if station
-                .jacks
-                .iter()
-                .any(|jack| jack.interface == *interface)
-            {
+            if survey.ports.iter().any(|port| port.interface == *interface) {
                 continue;
             }
             if let Some(why) = unfit(facts, port, interface) {
                 notes.push(CablingNote::NotProbed {
-                    node: station.name.clone(),
+                    node: survey.name.clone(),
                     interface: interface.clone(),
                     why,
                 });
@@ -60,7 +56,7 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (SurveyedNode, Vec<
             }
             // Cards have ids, buses and chips to go by. Software devices have none of them.
             let unknown = device.software && cage.grouping == CageGrouping::Alone;
-            station.jacks.push(SurveyedPort {
+            survey.ports.push(SurveyedPort {
                 device: device.name.clone(),
                 interface: interface.clone(),
                 cage: (!unknown).then(|| cage.id.clone()),
@@ -69,13 +65,13 @@ pub fn interfaces_to_probe(facts: &Facts, cages: &[Cage]) -> (SurveyedNode, Vec<
         }
     }
     // The first twin is the one on the lower bus, whatever its name; software devices tell it by their addresses.
-    station.jacks.sort_by_key(|jack| {
-        let interface = facts.network.interface(&jack.interface);
+    survey.ports.sort_by_key(|port| {
+        let interface = facts.network.interface(&port.interface);
         let pci = interface.and_then(|interface| interface.pci.known().copied());
         let mac = interface.and_then(|interface| interface.mac.known().cloned());
         (pci.is_none(), pci, mac)
     });
-    (station, notes)
+    (survey, notes)
 }
 
 fn unfit(facts: &Facts, port: &RdmaPort, interface: &str) -> Option<String> {
@@ -94,10 +90,10 @@ pub fn survey_node(
     survey: SurveyedNode,
     listened: CablingReply,
 ) -> (SurveyedNode, Vec<CablingNote>) {
-    let put_back = listened
-        .put_back
+    let restored = listened
+        .restored
         .into_iter()
-        .map(|what| CablingNote::PutBack {
+        .map(|what| CablingNote::Restored {
             node: survey.name.clone(),
             what,
         });
@@ -105,16 +101,16 @@ pub fn survey_node(
         node: survey.name.clone(),
         what,
     });
-    let notes = put_back.chain(left).collect();
+    let notes = restored.chain(left).collect();
     let mut heard = listened.ports.into_iter();
-    let jacks = survey
-        .jacks
+    let ports = survey
+        .ports
         .into_iter()
-        .map(|jack| SurveyedPort {
+        .map(|port| SurveyedPort {
             heard: heard.next().unwrap_or_default(),
-            ..jack
+            ..port
         })
         .collect();
     let name = survey.name;
-    (SurveyedNode { name, jacks }, notes)
+    (SurveyedNode { name, ports }, notes)
 }

@@ -13,7 +13,7 @@ use notes::{notes, notes_on_crossed, notes_on_twins, notes_on_unheard, notes_on_
 /// What joins the nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DetectedCabling {
-    /// Each node's, in the order of the stations.
+    /// Each node's, in the order of the surveys.
     pub cages: Vec<Vec<FoundCage>>,
     /// Without numbers: those are the cluster file's.
     pub cables: Vec<Cable>,
@@ -23,8 +23,8 @@ pub struct DetectedCabling {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundCage {
     pub id: String,
-    /// Which of the station's jacks.
-    pub jacks: Vec<usize>,
+    /// Which of the survey's ports.
+    pub ports: Vec<usize>,
     /// Nothing but the hearing says that these are twins.
     pub by_hearing: bool,
     pub connection: CageConnection,
@@ -42,17 +42,17 @@ pub enum CageConnection {
     Unknown,
 }
 
-/// Jacks that are one cage, as far as is known so far.
+/// Ports that are one cage, as far as is known so far.
 #[derive(Debug, Clone)]
 struct Unit {
-    station: usize,
+    node: usize,
     cage: Option<String>,
-    jacks: Vec<usize>,
+    ports: Vec<usize>,
 }
 
 /// Units with their names, and who of them heard whom.
 struct Named<'a> {
-    stations: &'a [SurveyedNode],
+    surveys: &'a [SurveyedNode],
     units: Vec<Unit>,
     ids: Vec<String>,
     hearings: BTreeSet<(usize, usize)>,
@@ -61,21 +61,21 @@ struct Named<'a> {
 impl Named<'_> {
     fn port(&self, unit: usize) -> PortRef {
         PortRef {
-            node: self.stations[self.units[unit].station].name.clone(),
+            node: self.surveys[self.units[unit].node].name.clone(),
             cage: self.ids[unit].clone(),
         }
     }
 }
 
 /// `spec` names the planes that are known by name already.
-pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> DetectedCabling {
-    let units = units(stations);
-    let (units, segments) = merge(units.clone(), &hearings(stations, &units));
+pub fn detect_cabling(surveys: &[SurveyedNode], spec: Option<&ClusterSpec>) -> DetectedCabling {
+    let units = units(surveys);
+    let (units, segments) = merge(units.clone(), &hearings(surveys, &units));
     let named = Named {
-        stations,
-        ids: ids(stations, &units),
+        surveys,
+        ids: ids(surveys, &units),
         // Told again now that some units are one.
-        hearings: hearings(stations, &units),
+        hearings: hearings(surveys, &units),
         units,
     };
     let mut wiring = DetectedCabling::default();
@@ -96,16 +96,16 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
         }
     }
     wiring.notes.extend(notes_on_crossed(&wiring.cables));
-    wiring.notes.extend(notes_on_unprobed(stations));
-    wiring.cages = vec![Vec::new(); stations.len()];
+    wiring.notes.extend(notes_on_unprobed(surveys));
+    wiring.cages = vec![Vec::new(); surveys.len()];
     for (index, (unit, state)) in named.units.iter().zip(states).enumerate() {
-        let by_hearing = unit.cage.is_none() && unit.jacks.len() > 1;
+        let by_hearing = unit.cage.is_none() && unit.ports.len() > 1;
         if by_hearing {
             wiring.notes.push(notes_on_twins(&named, index));
         }
-        wiring.cages[unit.station].push(FoundCage {
+        wiring.cages[unit.node].push(FoundCage {
             id: named.ids[index].clone(),
-            jacks: unit.jacks.clone(),
+            ports: unit.ports.clone(),
             by_hearing,
             connection: state,
         });
@@ -118,10 +118,7 @@ pub fn detect_cabling(stations: &[SurveyedNode], spec: Option<&ClusterSpec>) -> 
 }
 
 fn state(named: &Named, segment: &[usize]) -> CageConnection {
-    let nodes: BTreeSet<usize> = segment
-        .iter()
-        .map(|unit| named.units[*unit].station)
-        .collect();
+    let nodes: BTreeSet<usize> = segment.iter().map(|unit| named.units[*unit].node).collect();
     match segment {
         [unit] => notes_on_unheard(named, *unit),
         _ if nodes.len() == 1 => CageConnection::Loop,
@@ -142,19 +139,19 @@ fn free_planes(spec: Option<&ClusterSpec>) -> impl Iterator<Item = String> {
     names.filter(move |name| !taken.contains(name))
 }
 
-fn units(stations: &[SurveyedNode]) -> Vec<Unit> {
+fn units(surveys: &[SurveyedNode]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
-    for (station, found) in stations.iter().enumerate() {
-        for (index, jack) in found.jacks.iter().enumerate() {
-            let known = units.iter_mut().find(|unit| {
-                unit.station == station && unit.cage.is_some() && unit.cage == jack.cage
-            });
+    for (node, found) in surveys.iter().enumerate() {
+        for (index, port) in found.ports.iter().enumerate() {
+            let known = units
+                .iter_mut()
+                .find(|unit| unit.node == node && unit.cage.is_some() && unit.cage == port.cage);
             match known {
-                Some(unit) => unit.jacks.push(index),
+                Some(unit) => unit.ports.push(index),
                 None => units.push(Unit {
-                    station,
-                    cage: jack.cage.clone(),
-                    jacks: vec![index],
+                    node,
+                    cage: port.cage.clone(),
+                    ports: vec![index],
                 }),
             }
         }
@@ -163,20 +160,20 @@ fn units(stations: &[SurveyedNode]) -> Vec<Unit> {
 }
 
 /// Who heard whom, unit by unit. A unit that hears itself hears its own twin.
-fn hearings(stations: &[SurveyedNode], units: &[Unit]) -> BTreeSet<(usize, usize)> {
+fn hearings(surveys: &[SurveyedNode], units: &[Unit]) -> BTreeSet<(usize, usize)> {
     let owner: BTreeMap<(usize, usize), usize> = units
         .iter()
         .enumerate()
         .flat_map(|(index, unit)| {
-            unit.jacks
+            unit.ports
                 .iter()
-                .map(move |jack| ((unit.station, *jack), index))
+                .map(move |port| ((unit.node, *port), index))
         })
         .collect();
     let mut found = BTreeSet::new();
     for (index, unit) in units.iter().enumerate() {
-        for jack in &unit.jacks {
-            let heard = &stations[unit.station].jacks[*jack].heard.heard;
+        for port in &unit.ports {
+            let heard = &surveys[unit.node].ports[*port].heard.heard;
             // An agent may name senders that there are none of.
             let senders = heard.iter().filter_map(|heard| {
                 owner.get(&(heard.sender.node.into(), heard.sender.port.into()))
@@ -191,7 +188,7 @@ fn hearings(stations: &[SurveyedNode], units: &[Unit]) -> BTreeSet<(usize, usize
     found
 }
 
-/// Units on one wire, each wire in the order of the stations; and units of one node on one wire that nothing but that
+/// Units on one wire, each wire in the order of the surveys; and units of one node on one wire that nothing but that
 /// tells to be twins made one.
 fn merge(units: Vec<Unit>, hearings: &BTreeSet<(usize, usize)>) -> (Vec<Unit>, Vec<Vec<usize>>) {
     let mut wire: Vec<usize> = (0..units.len()).collect();
@@ -211,11 +208,11 @@ fn merge(units: Vec<Unit>, hearings: &BTreeSet<(usize, usize)>) -> (Vec<Unit>, V
     for (unit, wire) in units.into_iter().zip(wire) {
         let segment = segments.entry(wire).or_default();
         let twin = segment.iter().copied().find(|other| {
-            merged[*other].station == unit.station
+            merged[*other].node == unit.node
                 && (unit.cage.is_none() || merged[*other].cage.is_none())
         });
         if let Some(twin) = twin {
-            merged[twin].jacks.extend(unit.jacks);
+            merged[twin].ports.extend(unit.ports);
             merged[twin].cage = merged[twin].cage.take().or(unit.cage);
         } else {
             segment.push(merged.len());
@@ -226,13 +223,13 @@ fn merge(units: Vec<Unit>, hearings: &BTreeSet<(usize, usize)>) -> (Vec<Unit>, V
 }
 
 /// What each is called: by the driver or the cluster file; else as the interfaces' names end; else as the first device.
-fn ids(stations: &[SurveyedNode], units: &[Unit]) -> Vec<String> {
+fn ids(surveys: &[SurveyedNode], units: &[Unit]) -> Vec<String> {
     let ending = |unit: &Unit| {
-        let jacks = &stations[unit.station].jacks;
+        let ports = &surveys[unit.node].ports;
         let mut names = unit
-            .jacks
+            .ports
             .iter()
-            .map(|jack| port_name(&jacks[*jack].interface));
+            .map(|port| port_name(&ports[*port].interface));
         let first = names.next()??;
         names
             .all(|name| name == Some(first))
@@ -244,7 +241,7 @@ fn ids(stations: &[SurveyedNode], units: &[Unit]) -> Vec<String> {
         .collect();
     let is_taken = |unit: &Unit, index: usize, id: &String| {
         units.iter().enumerate().any(|(other, found)| {
-            other != index && found.station == unit.station && wanted[other].as_ref() == Some(id)
+            other != index && found.node == unit.node && wanted[other].as_ref() == Some(id)
         })
     };
     units
@@ -252,7 +249,7 @@ fn ids(stations: &[SurveyedNode], units: &[Unit]) -> Vec<String> {
         .enumerate()
         .map(|(index, unit)| match &wanted[index] {
             Some(id) if unit.cage.is_some() || !is_taken(unit, index, id) => id.clone(),
-            _ => stations[unit.station].jacks[unit.jacks[0]].device.clone(),
+            _ => surveys[unit.node].ports[unit.ports[0]].device.clone(),
         })
         .collect()
 }

@@ -29,7 +29,7 @@ pub struct InitCandidate<'a> {
     pub facts: &'a Facts,
     /// How it was reached.
     pub destination: &'a str,
-    pub station: &'a SurveyedNode,
+    pub survey: &'a SurveyedNode,
 }
 
 /// A cluster file's content, from what was found alone.
@@ -78,16 +78,16 @@ fn node(member: &InitCandidate, cages: &[crate::cabling::FoundCage]) -> Proposed
     // Software devices that heard nobody may be anybody's twins.
     let is_known = |cage: &crate::cabling::FoundCage| {
         cage.connection == CageConnection::Cabled
-            || cage.jacks.len() > 1
+            || cage.ports.len() > 1
             || cage
-                .jacks
+                .ports
                 .iter()
-                .any(|jack| member.station.jacks[*jack].cage.is_some())
+                .any(|port| member.survey.ports[*port].cage.is_some())
     };
     let devices = |cage: &crate::cabling::FoundCage| -> Vec<String> {
-        let jacks = cage.jacks.iter();
-        jacks
-            .map(|jack| member.station.jacks[*jack].device.clone())
+        let ports = cage.ports.iter();
+        ports
+            .map(|port| member.survey.ports[*port].device.clone())
             .collect()
     };
     let (known, unknown): (Vec<_>, Vec<_>) = cages.iter().partition(|cage| is_known(cage));
@@ -115,8 +115,8 @@ fn mtu(members: &[InitCandidate], wiring: &DetectedCabling) -> Option<Mtu> {
             .iter()
             .filter(|cage| cage.connection == CageConnection::Cabled)
         {
-            for jack in &cage.jacks {
-                let name = &member.station.jacks[*jack].interface;
+            for port in &cage.ports {
+                let name = &member.survey.ports[*port].interface;
                 let interface = member.facts.network.interface(name);
                 let able = interface.and_then(|interface| {
                     interface.max_mtu.known().or(interface.mtu.known()).copied()

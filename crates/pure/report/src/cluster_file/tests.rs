@@ -55,7 +55,7 @@ fn wiring(proposal: &ClusterProposal, state: CageConnection) -> DetectedCabling 
     let cages = |node: &ProposedNode| {
         let found = |cage: &ProposedCage| FoundCage {
             id: cage.id.clone(),
-            jacks: vec![0],
+            ports: vec![0],
             by_hearing: false,
             connection: state,
         };

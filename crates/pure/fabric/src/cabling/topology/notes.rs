@@ -7,22 +7,22 @@ use crosstie_model::Cable;
 use super::{CageConnection, Named, is_port_name};
 use crate::cabling::{CablingNote, SurveyedNode, SurveyedPort};
 
-fn jacks<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a SurveyedPort> {
+fn ports<'a>(named: &'a Named, unit: usize) -> impl Iterator<Item = &'a SurveyedPort> {
     let unit = &named.units[unit];
-    let all = &named.stations[unit.station].jacks;
-    unit.jacks.iter().map(|jack| &all[*jack])
+    let all = &named.surveys[unit.node].ports;
+    unit.ports.iter().map(|port| &all[*port])
 }
 
 fn strangers(named: &Named, unit: usize) -> u32 {
-    let strangers = jacks(named, unit).map(|jack| jack.heard.strangers);
+    let strangers = ports(named, unit).map(|port| port.heard.strangers);
     strangers.max().unwrap_or(0)
 }
 
 /// Of a cage that no other is heard by.
 pub(super) fn notes_on_unheard(named: &Named, unit: usize) -> CageConnection {
     let has_carrier = |wanted: bool| {
-        jacks(named, unit)
-            .any(|jack| jack.heard.carrier == Some(wanted) && jack.heard.problem.is_none())
+        ports(named, unit)
+            .any(|port| port.heard.carrier == Some(wanted) && port.heard.problem.is_none())
     };
     if strangers(named, unit) > 0 {
         CageConnection::Stranger
@@ -61,12 +61,12 @@ pub(super) fn notes(named: &Named, segment: &[usize], state: CageConnection) -> 
 
 /// Pairs on one wire that do not hear each other, or only one the other.
 fn silences(named: &Named, segment: &[usize]) -> Vec<CablingNote> {
-    let listens = |unit: usize| jacks(named, unit).any(|jack| jack.heard.problem.is_none());
+    let listens = |unit: usize| ports(named, unit).any(|port| port.heard.problem.is_none());
     let hears = |a: usize, b: usize| named.hearings.contains(&(a, b));
     let mut notes = Vec::new();
     for (index, a) in segment.iter().enumerate() {
         for b in &segment[index + 1..] {
-            let is_one_node = named.units[*a].station == named.units[*b].station;
+            let is_one_node = named.units[*a].node == named.units[*b].node;
             if is_one_node || !listens(*a) || !listens(*b) {
                 continue;
             }
@@ -94,7 +94,7 @@ fn silences(named: &Named, segment: &[usize]) -> Vec<CablingNote> {
 pub(super) fn notes_on_twins(named: &Named, unit: usize) -> CablingNote {
     CablingNote::Twins {
         port: named.port(unit),
-        devices: jacks(named, unit).map(|jack| jack.device.clone()).collect(),
+        devices: ports(named, unit).map(|port| port.device.clone()).collect(),
     }
 }
 
@@ -120,16 +120,16 @@ pub(super) fn notes_on_crossed(cables: &[Cable]) -> Vec<CablingNote> {
         .collect()
 }
 
-pub(super) fn notes_on_unprobed(stations: &[SurveyedNode]) -> Vec<CablingNote> {
-    let jacks = stations
+pub(super) fn notes_on_unprobed(surveys: &[SurveyedNode]) -> Vec<CablingNote> {
+    let ports = surveys
         .iter()
-        .flat_map(|station| station.jacks.iter().map(move |jack| (station, jack)));
-    jacks
-        .filter_map(|(station, jack)| {
+        .flat_map(|survey| survey.ports.iter().map(move |port| (survey, port)));
+    ports
+        .filter_map(|(survey, port)| {
             Some(CablingNote::NotProbed {
-                node: station.name.clone(),
-                interface: jack.interface.clone(),
-                why: jack.heard.problem.clone()?,
+                node: survey.name.clone(),
+                interface: port.interface.clone(),
+                why: port.heard.problem.clone()?,
             })
         })
         .collect()

@@ -7,10 +7,10 @@ use crate::cabling::{FrameSender, FramesFrom, PortReception, SurveyedPort};
 type Ports = Vec<usize>;
 
 /// Stations whose cages are called `p0`, `p1`, …, with as many twins as given, none of which heard anything yet.
-fn stations(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<SurveyedNode> {
-    let station = |(node, cages): (usize, &Ports)| SurveyedNode {
+fn surveys(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<SurveyedNode> {
+    let survey = |(node, cages): (usize, &Ports)| SurveyedNode {
         name: format!("node-{node}"),
-        jacks: cages
+        ports: cages
             .iter()
             .enumerate()
             .flat_map(|(cage, twins)| {
@@ -27,30 +27,30 @@ fn stations(nodes: &[Ports], known: impl Fn(usize) -> bool) -> Vec<SurveyedNode>
             })
             .collect(),
     };
-    nodes.iter().enumerate().map(station).collect()
+    nodes.iter().enumerate().map(survey).collect()
 }
 
-fn jacks_of(station: &SurveyedNode, cage: usize) -> Vec<usize> {
+fn ports_of(survey: &SurveyedNode, cage: usize) -> Vec<usize> {
     let ending = format!("np{cage}");
-    let jacks = station.jacks.iter().enumerate();
-    jacks
-        .filter(|(_, jack)| jack.interface.ends_with(&ending))
+    let ports = survey.ports.iter().enumerate();
+    ports
+        .filter(|(_, port)| port.interface.ends_with(&ending))
         .map(|(index, _)| index)
         .collect()
 }
 
 /// Every twin of every cage on the wire hears every other, its own twins too, unless `lost`.
 fn plug(
-    stations: &mut [SurveyedNode],
+    surveys: &mut [SurveyedNode],
     wire: &[(usize, usize)],
     lost: &mut impl FnMut((usize, usize), (usize, usize)) -> bool,
 ) {
     for &(node, cage) in wire {
-        for jack in jacks_of(&stations[node], cage) {
+        for port in ports_of(&surveys[node], cage) {
             let mut heard = Vec::new();
             for &(from, other) in wire {
-                for sender in jacks_of(&stations[from], other) {
-                    if (from, sender) != (node, jack) && !lost((node, jack), (from, sender)) {
+                for sender in ports_of(&surveys[from], other) {
+                    if (from, sender) != (node, port) && !lost((node, port), (from, sender)) {
                         let (node, port) = (from.try_into().unwrap(), sender.try_into().unwrap());
                         heard.push(FramesFrom {
                             sender: FrameSender { node, port },
@@ -59,15 +59,15 @@ fn plug(
                     }
                 }
             }
-            let ear = &mut stations[node].jacks[jack].heard;
+            let ear = &mut surveys[node].ports[port].heard;
             ear.carrier = Some(true);
             ear.heard.extend(heard);
         }
     }
 }
 
-fn found(stations: &[SurveyedNode]) -> Vec<String> {
-    shown(&detect_cabling(stations, None))
+fn found(surveys: &[SurveyedNode]) -> Vec<String> {
+    shown(&detect_cabling(surveys, None))
 }
 
 fn shown(wiring: &DetectedCabling) -> Vec<String> {
@@ -78,8 +78,8 @@ fn shown(wiring: &DetectedCabling) -> Vec<String> {
     wiring.cables.iter().map(cable).collect()
 }
 
-fn kinds(stations: &[SurveyedNode]) -> Vec<String> {
-    let notes = detect_cabling(stations, None).notes;
+fn kinds(surveys: &[SurveyedNode]) -> Vec<String> {
+    let notes = detect_cabling(surveys, None).notes;
     let text = |note: &CablingNote| {
         let ports: Vec<String> = note.ports().iter().map(ToString::to_string).collect();
         format!("{} {}", note.kind(), ports.join(" "))
@@ -92,11 +92,11 @@ fn kinds(stations: &[SurveyedNode]) -> Vec<String> {
 }
 
 fn wired(nodes: &[Ports], known: bool, wires: &[&[(usize, usize)]]) -> Vec<SurveyedNode> {
-    let mut stations = stations(nodes, |_| known);
+    let mut surveys = surveys(nodes, |_| known);
     for wire in wires {
-        plug(&mut stations, wire, &mut |_, _| false);
+        plug(&mut surveys, wire, &mut |_, _| false);
     }
-    stations
+    surveys
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn four_hearings_are_one_cable() {
         let pair = wired(&[vec![2, 2], vec![2, 2]], known, &[&[(0, 0), (1, 0)]]);
         assert_eq!(found(&pair), ["node-0:p0 node-1:p0"]);
         let cages = &detect_cabling(&pair, None).cages[0];
-        assert_eq!(cages[0].jacks, [0, 1]);
+        assert_eq!(cages[0].ports, [0, 1]);
         assert_eq!(cages[0].by_hearing, !known);
     }
 }
@@ -168,7 +168,7 @@ fn a_plane_keeps_its_name() {
 #[test]
 fn what_is_odd_is_told() {
     let mut odd = wired(&[vec![2, 1, 1], vec![1]], true, &[&[(0, 0)], &[(0, 2)]]);
-    odd[0].jacks[3].heard.strangers = 7;
+    odd[0].ports[3].heard.strangers = 7;
     assert_eq!(found(&odd), Vec::<String>::new());
     assert_eq!(
         kinds(&odd),
@@ -183,18 +183,18 @@ fn what_is_odd_is_told() {
     assert_eq!(kinds(&round), ["loop node-0:p0 node-0:p1"]);
 
     let mut deaf = wired(&[vec![2], vec![2]], true, &[&[(0, 0), (1, 0)]]);
-    for jack in &mut deaf[1].jacks {
-        jack.heard.heard.retain(|heard| heard.sender.node == 1);
+    for port in &mut deaf[1].ports {
+        port.heard.heard.retain(|heard| heard.sender.node == 1);
     }
     assert_eq!(found(&deaf), ["node-0:p0 node-1:p0"]);
     assert_eq!(kinds(&deaf), ["one-way node-0:p0 node-1:p0"]);
 
     let mut apart = wired(&vec![vec![1]; 3], true, &[&[(0, 0), (1, 0), (2, 0)]]);
-    apart[0].jacks[0]
+    apart[0].ports[0]
         .heard
         .heard
         .retain(|heard| heard.sender.node != 2);
-    apart[2].jacks[0]
+    apart[2].ports[0]
         .heard
         .heard
         .retain(|heard| heard.sender.node != 0);
@@ -203,8 +203,8 @@ fn what_is_odd_is_told() {
 
 #[test]
 fn senders_that_there_are_none_of_are_passed_over() {
-    let mut pair = stations(&[vec![1], vec![1]], |_| true);
-    pair[0].jacks[0].heard.heard = vec![
+    let mut pair = surveys(&[vec![1], vec![1]], |_| true);
+    pair[0].ports[0].heard.heard = vec![
         FramesFrom {
             sender: FrameSender { node: 9, port: 0 },
             frames: 1,
@@ -263,14 +263,14 @@ fn wires(
 proptest! {
     #[test]
     fn any_cabling_is_found_again((nodes, known, order, sizes, seed) in any_topology()) {
-        let mut stations = stations(&nodes, |node| known[node]);
+        let mut surveys = surveys(&nodes, |node| known[node]);
         let wires = wires(&nodes, &known, &order, &sizes);
-        let is_first = |jack: &SurveyedPort| jack.interface.starts_with("en0");
+        let is_first = |port: &SurveyedPort| port.interface.starts_with("en0");
         let first: Vec<Vec<bool>> =
-            stations.iter().map(|station| station.jacks.iter().map(is_first).collect()).collect();
+            surveys.iter().map(|survey| survey.ports.iter().map(is_first).collect()).collect();
         for wire in &wires {
             let mut state = seed;
-            plug(&mut stations, wire, &mut |(node, to), (sender, from)| {
+            plug(&mut surveys, wire, &mut |(node, to), (sender, from)| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 // What a first twin says to another node, or hears from there, is not lost; its own node's echo may be.
                 let kept = node != sender && (first[node][to] || first[sender][from]);
@@ -288,7 +288,7 @@ proptest! {
         }
         let mut planes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut actual = BTreeSet::new();
-        for cable in detect_cabling(&stations, None).cables {
+        for cable in detect_cabling(&surveys, None).cables {
             match cable {
                 Cable::Direct { a, b, .. } => {
                     actual.insert(vec![a.to_string(), b.to_string()]);

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use crosstie_fabric::peer_tools::PeerToolCommand;
+use crosstie_fabric::comparison_tools::ComparisonToolCommand;
 use crosstie_facts::ReadGap;
 use crosstie_node::command::{CommandLimits, run};
 use serde::{Deserialize, Serialize};
@@ -15,32 +15,35 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Beside what the run itself takes; an emulated node is slow to start a program.
 const TOOL_START_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub struct PeerToolCall;
+pub struct ComparisonToolCall;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum PeerToolError {
+pub enum ComparisonToolError {
     #[error("{program} is not installed")]
     Missing { program: String },
     #[error("{program} failed: {why}")]
     Failed { program: String, why: String },
 }
 
-impl PeerToolCall {
+impl ComparisonToolCall {
     /// How long one takes at most.
-    pub fn longest(ask: &PeerToolCommand) -> Duration {
+    pub fn longest(ask: &ComparisonToolCommand) -> Duration {
         Duration::from_secs(ask.seconds.into()) + 2 * TOOL_START_TIMEOUT
     }
 }
 
-impl Call for PeerToolCall {
-    const NAME: &'static str = "peer-tool";
-    type Request = PeerToolCommand;
+impl Call for ComparisonToolCall {
+    const NAME: &'static str = "comparison-tool";
+    type Request = ComparisonToolCommand;
     type Event = ();
     /// What it printed.
     type Answer = String;
-    type Error = PeerToolError;
+    type Error = ComparisonToolError;
 
-    fn run(ask: PeerToolCommand, context: &CallContext<'_, ()>) -> Result<String, PeerToolError> {
+    fn run(
+        ask: ComparisonToolCommand,
+        context: &CallContext<'_, ()>,
+    ) -> Result<String, ComparisonToolError> {
         let program = ask.tool.program();
         let arguments = ask.arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -61,12 +64,12 @@ impl Call for PeerToolCall {
                 Ok(output) => return Ok(String::from_utf8_lossy(&output).into_owned()),
                 Err(ReadGap::Absent) => {
                     let program = program.to_owned();
-                    return Err(PeerToolError::Missing { program });
+                    return Err(ComparisonToolError::Missing { program });
                 }
                 Err(gap) => last = gap.to_string(),
             }
         }
-        Err(PeerToolError::Failed {
+        Err(ComparisonToolError::Failed {
             program: program.to_owned(),
             why: last,
         })

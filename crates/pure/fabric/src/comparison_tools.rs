@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PeerTool {
+pub enum ComparisonTool {
     WriteBandwidth,
     ReadBandwidth,
     SendBandwidth,
@@ -17,8 +17,8 @@ pub enum PeerTool {
 /// One end of a run of such a tool. Everything in it is typed, so no text of a controller's becomes an option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PeerToolCommand {
-    pub tool: PeerTool,
+pub struct ComparisonToolCommand {
+    pub tool: ComparisonTool,
     /// Perftest's.
     pub device: Option<(String, u32)>,
     pub gid_index: Option<u32>,
@@ -35,7 +35,7 @@ pub struct PeerToolCommand {
     pub reverse: bool,
 }
 
-impl PeerTool {
+impl ComparisonTool {
     pub const fn program(self) -> &'static str {
         match self {
             Self::WriteBandwidth => "ib_write_bw",
@@ -69,12 +69,12 @@ impl PeerTool {
     }
 }
 
-impl PeerToolCommand {
+impl ComparisonToolCommand {
     pub fn arguments(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
         match self.tool {
-            PeerTool::Iperf3 => match self.server {
+            ComparisonTool::Iperf3 => match self.server {
                 None => {
                     add("-B", self.own.to_string());
                     words.extend(["-s".to_owned(), "-1".to_owned()]);
@@ -91,7 +91,7 @@ impl PeerToolCommand {
                     words.push("-J".to_owned());
                 }
             },
-            PeerTool::Sockperf => {
+            ComparisonTool::Sockperf => {
                 let verb = if self.server.is_some() {
                     "ping-pong"
                 } else {
@@ -107,7 +107,9 @@ impl PeerToolCommand {
                     add("-t", self.seconds.to_string());
                 }
             }
-            PeerTool::WriteBandwidth | PeerTool::ReadBandwidth | PeerTool::SendBandwidth => {
+            ComparisonTool::WriteBandwidth
+            | ComparisonTool::ReadBandwidth
+            | ComparisonTool::SendBandwidth => {
                 if let Some((device, port)) = &self.device {
                     add("-d", device.clone());
                     add("-i", port.to_string());
@@ -136,8 +138,8 @@ impl PeerToolCommand {
 mod tests {
     use super::*;
 
-    fn run(tool: PeerTool, server: Option<&str>) -> PeerToolCommand {
-        PeerToolCommand {
+    fn run(tool: ComparisonTool, server: Option<&str>) -> ComparisonToolCommand {
+        ComparisonToolCommand {
             tool,
             device: Some(("mlx5_0".to_owned(), 1)),
             gid_index: Some(3),
@@ -153,27 +155,27 @@ mod tests {
     #[test]
     fn commands_are_those_that_people_type() {
         assert_eq!(
-            run(PeerTool::WriteBandwidth, Some("192.0.2.2")).command(),
+            run(ComparisonTool::WriteBandwidth, Some("192.0.2.2")).command(),
             "ib_write_bw -d mlx5_0 -i 1 -x 3 -s 65536 -q 4 -D 2 -F --report_gbits 192.0.2.2"
         );
         assert_eq!(
-            run(PeerTool::Iperf3, None).command(),
+            run(ComparisonTool::Iperf3, None).command(),
             "iperf3 -B 192.0.2.1 -s -1"
         );
         assert_eq!(
-            run(PeerTool::Iperf3, Some("192.0.2.2")).command(),
+            run(ComparisonTool::Iperf3, Some("192.0.2.2")).command(),
             "iperf3 -c 192.0.2.2 -B 192.0.2.1 -P 4 -t 2 -l 65536 -O 1 -J"
         );
-        let back = PeerToolCommand {
+        let back = ComparisonToolCommand {
             reverse: true,
-            ..run(PeerTool::Iperf3, Some("192.0.2.2"))
+            ..run(ComparisonTool::Iperf3, Some("192.0.2.2"))
         };
         assert_eq!(
             back.command(),
             "iperf3 -c 192.0.2.2 -B 192.0.2.1 -P 4 -t 2 -l 65536 -O 1 -R -J"
         );
         assert_eq!(
-            run(PeerTool::Sockperf, Some("192.0.2.2")).command(),
+            run(ComparisonTool::Sockperf, Some("192.0.2.2")).command(),
             "sockperf ping-pong --tcp -i 192.0.2.2 -m 65536 -t 2"
         );
     }
@@ -182,11 +184,17 @@ mod tests {
     fn figures_are_found_in_what_they_print() {
         let perftest = "---------\n #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n \
             65536      2000             0.00               92.41              0.176258\n---------\n";
-        assert_eq!(PeerTool::WriteBandwidth.gbps(perftest, 65536), Some(92.41));
-        assert_eq!(PeerTool::WriteBandwidth.gbps(perftest, 4096), None);
+        assert_eq!(
+            ComparisonTool::WriteBandwidth.gbps(perftest, 65536),
+            Some(92.41)
+        );
+        assert_eq!(ComparisonTool::WriteBandwidth.gbps(perftest, 4096), None);
         let iperf = r#"{"end":{"sum_sent":{"bits_per_second":1},"sum_received":{"start":0,
             "bits_per_second":	23500000000.5,"sender":true}}}"#;
-        assert_eq!(PeerTool::Iperf3.gbps(iperf, 1), Some(23.500_000_000_5));
-        assert_eq!(PeerTool::Iperf3.gbps("iperf3: error", 1), None);
+        assert_eq!(
+            ComparisonTool::Iperf3.gbps(iperf, 1),
+            Some(23.500_000_000_5)
+        );
+        assert_eq!(ComparisonTool::Iperf3.gbps("iperf3: error", 1), None);
     }
 }
