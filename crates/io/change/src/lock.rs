@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_si
 
 use crosstie_node::lock;
 
-const LOCK: &str = "lock";
+pub(super) const FILE_NAME: &str = "lock";
 
 /// Held as long as the value lives; the kernel gives it up with the process.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct ChangeLock(#[expect(dead_code, reason = "held for its lock")] 
 /// `None` where somebody else has it for longer than `wait`.
 pub(super) fn acquire(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock>> {
     private_folder(&RealDisk, state)?;
-    let Some(mut file) = lock::take(&state.join(LOCK), wait)? else {
+    let Some(mut file) = lock::take(&state.join(FILE_NAME), wait)? else {
         return Ok(None);
     };
     // For the guard, which must get past a holder that hangs.
@@ -34,7 +34,7 @@ pub(super) fn acquire(state: &Path, wait: Duration) -> io::Result<Option<ChangeL
 /// Who had it last.
 fn last_holder(state: &Path) -> Option<Pid> {
     let mut text = String::new();
-    let file = File::open(state.join(LOCK)).ok()?;
+    let file = File::open(state.join(FILE_NAME)).ok()?;
     file.take(32).read_to_string(&mut text).ok()?;
     Pid::from_raw(text.trim().parse().ok()?)
 }
@@ -72,7 +72,7 @@ mod tests {
         assert!(!last_taken_by_us(state.path()));
         let lock = acquire(state.path(), Duration::ZERO).unwrap();
         assert!(lock.is_some() && last_taken_by_us(state.path()));
-        fs::write(state.path().join(LOCK), "1").unwrap();
+        fs::write(state.path().join(FILE_NAME), "1").unwrap();
         assert!(!last_taken_by_us(state.path()));
     }
 }

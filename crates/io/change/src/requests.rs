@@ -1,10 +1,10 @@
 //! How a change ends: kept, or undone; and what is known of it afterwards.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, ffi::OsStr, fs, io, path::Path, time::Duration};
 
 use crosstie_model::change::{
-    ChangeError, ChangeReply, Drift, NodeChangeStatus, RollbackReport, TransactionKind,
-    TransactionState, TransactionStatus,
+    ChangeError, ChangeReply, Drift, NodeChangeStatus, RollbackReport, StillInForce,
+    TransactionKind, TransactionState, TransactionStatus,
 };
 
 use super::{
@@ -153,27 +153,79 @@ fn rollback_all(
     force: bool,
     why: &str,
 ) -> Result<RollbackReport, ChangeError> {
+    if !force {
+        check_not_edited(system, &newest_first)?;
+    }
     let mut outcome = RollbackReport::default();
     for mut transaction in newest_first {
-        let edited = rollback::edited_files(system, &transaction);
-        if transaction.is_in_force() && !edited.is_empty() && !force {
-            return Err(ChangeError::Edited {
-                files: edited.join(", "),
-            });
-        }
         let id = transaction.journal.id.clone();
-        system.own(&id);
-        let done = rollback_one(system, &mut transaction, why);
-        let done = done.map_err(|error| ChangeError::Stuck {
-            step: format!("rolling back {id}"),
-            why: told(&error),
-            also: "nothing of it is done".to_owned(),
-        })?;
-        outcome.transactions.extend(done.transactions);
-        outcome.kept.extend(done.kept);
-        outcome.left.extend(done.left);
+        let done = rollback_next(system, &mut transaction, force, why);
+        // What was rolled back before it is told all the same.
+        match done {
+            Ok(done) => {
+                outcome.transactions.extend(done.transactions);
+                outcome.kept.extend(done.kept);
+                outcome.left.extend(done.left);
+            }
+            Err(error) if outcome.transactions.is_empty() => return Err(error),
+            Err(error) => {
+                outcome.still_in_force = Some(StillInForce {
+                    transaction: id,
+                    why: error.to_string(),
+                });
+                break;
+            }
+        }
+        // The guard of the one that was cut off goes on with that one alone, so no other is begun.
+        if is_stopped() {
+            break;
+        }
     }
     Ok(outcome)
+}
+
+/// Refuses before anything is undone. A file that a newer change wrote over is looked at once that one is rolled back.
+fn check_not_edited(
+    system: &dyn SystemAccess,
+    newest_first: &[StoredTransaction],
+) -> Result<(), ChangeError> {
+    let mut newer: BTreeSet<&str> = BTreeSet::new();
+    let mut found: Vec<String> = Vec::new();
+    for transaction in newest_first {
+        if transaction.is_in_force() {
+            let edited = rollback::edited_files(system, transaction).into_iter();
+            found.extend(edited.filter(|path| !newer.contains(path.as_str())));
+        }
+        let images = transaction.journal.images.iter();
+        newer.extend(images.map(|image| image.path.as_str()));
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(ChangeError::Edited {
+        files: found.join(", "),
+    })
+}
+
+fn rollback_next(
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
+    force: bool,
+    why: &str,
+) -> Result<RollbackReport, ChangeError> {
+    let edited = rollback::edited_files(system, transaction);
+    if transaction.is_in_force() && !edited.is_empty() && !force {
+        return Err(ChangeError::Edited {
+            files: edited.join(", "),
+        });
+    }
+    let id = transaction.journal.id.clone();
+    system.own(&id);
+    rollback_one(system, transaction, why).map_err(|error| ChangeError::Stuck {
+        step: format!("rolling back {id}"),
+        why: told(&error),
+        also: "nothing of it is done".to_owned(),
+    })
 }
 
 /// Under a guard of its own, armed before anything says that it is on the way: a rollback which is cut off goes on.
@@ -289,6 +341,10 @@ pub(super) fn uninstall(
     let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
     let why = rollback_command_reason(system, "uninstall");
     let mut outcome = rollback_all(system, live.collect(), force, &why)?;
+    // What is in force, or is being rolled back by its guard, needs its journal.
+    if outcome.still_in_force.is_some() || is_stopped() {
+        return Ok(ChangeReply::RolledBack(outcome));
+    }
     for mut transaction in all(state)?.into_iter().rev() {
         if let Some(finished) = rollback::retry_leftovers(system, &mut transaction) {
             outcome.kept.extend(finished.kept);
@@ -301,13 +357,15 @@ pub(super) fn uninstall(
     };
     let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
-    if needed.is_empty() && is_unguarded {
+    if is_unguarded {
         let home = system.path(super::HOME_FOLDER);
-        match std::fs::remove_dir_all(&home) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                outcome.left.push(format!("{}: {error}", home.display()));
-            }
-            _ => {}
+        let removed = if needed.is_empty() {
+            remove_whole(&home)
+        } else {
+            remove_all_but(&home, state, &needed)
+        };
+        if let Err(error) = removed {
+            outcome.left.push(format!("{}: {error}", home.display()));
         }
     }
     for transaction in needed {
@@ -318,6 +376,37 @@ pub(super) fn uninstall(
     }
     drop(lock);
     Ok(ChangeReply::RolledBack(outcome))
+}
+
+fn remove_whole(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    }
+    .or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Everything below `home` but those journals.
+fn remove_all_but(home: &Path, state: &Path, needed: &[StoredTransaction]) -> io::Result<()> {
+    remove_entries(home, |name| Some(name) == state.file_name())?;
+    remove_entries(state, |name| {
+        let mut folders = needed.iter().filter_map(|kept| kept.folder.file_name());
+        name == lock::FILE_NAME || folders.any(|folder| folder == name)
+    })
+}
+
+fn remove_entries(folder: &Path, is_kept: impl Fn(&OsStr) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !is_kept(&entry.file_name()) {
+            remove_whole(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Also settles what was cut off before a guard could. One that waits, or that works now, is left to it.

@@ -75,9 +75,10 @@ pub(super) fn settle_interrupted(
             }
         })?;
     }
-    system
-        .disarm()
-        .map_err(|error| ChangeError::NoGuard { why: told(&error) })
+    system.disarm().map_err(|error| ChangeError::NoGuard {
+        why: told(&error),
+        installed: Vec::new(),
+    })
 }
 
 /// A machine that is busy or still settles is looked at again before its plan is stale.
@@ -127,8 +128,10 @@ pub(super) fn apply(
         check_not_in_use(&facts, &order.plan.steps)?;
     }
     let transaction = prepare(system, state, order, &facts)?;
-    install_packages(system, &order.plan.steps)
-        .map_err(|error| discard_unarmed(&transaction, "installing packages", told(&error)))?;
+    if let Err(error) = install_packages(system, &order.plan.steps) {
+        let _ = transaction.forget();
+        return Err(ChangeError::Packages { why: told(&error) });
+    }
     let mut transaction = run_armed(system, transaction)?;
     let done = install_boot_program(system, &transaction)
         .and_then(|()| run_steps(system, &order.plan.steps))
@@ -217,17 +220,13 @@ pub(super) fn run_armed(
             if system.disarm().is_ok() {
                 let _ = transaction.forget();
             }
-            Err(ChangeError::NoGuard { why })
+            let steps = transaction.journal.steps.iter();
+            let installed = steps.filter(|step| step.is_before_guard());
+            Err(ChangeError::NoGuard {
+                why,
+                installed: installed.map(PlanStep::subject).collect(),
+            })
         }
-    }
-}
-
-/// Before the guard was armed nothing had been changed.
-fn discard_unarmed(transaction: &StoredTransaction, step: &str, why: String) -> ChangeError {
-    let _ = transaction.forget();
-    ChangeError::Failed {
-        step: step.to_owned(),
-        why,
     }
 }
 

@@ -22,10 +22,13 @@ impl CommandVerdict {
     /// Of nodes that were changed; `undone` where a rollback is what was asked for.
     pub fn of(changes: &ApplyReport, undone: bool) -> Self {
         let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
-        if outcomes
-            .clone()
-            .any(|outcome| outcome == NodeChangeOutcome::Failed)
-        {
+        let is_unknown = |outcome| {
+            matches!(
+                outcome,
+                NodeChangeOutcome::Failed | NodeChangeOutcome::RollingBack
+            )
+        };
+        if outcomes.clone().any(is_unknown) {
             Self::Failed
         } else if outcomes.all(|outcome| {
             outcome.is_fine() || (undone && outcome == NodeChangeOutcome::RolledBack)

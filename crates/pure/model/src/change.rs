@@ -103,6 +103,14 @@ pub struct RollbackReport {
     pub kept: Vec<String>,
     /// What could not be restored and does no harm (a module in use), for a person to know.
     pub left: Vec<String>,
+    /// The next one that was to be rolled back, and why it was not, nor any before it.
+    pub still_in_force: Option<StillInForce>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StillInForce {
+    pub transaction: String,
+    pub why: String,
 }
 
 /// What a node's own journal says, and whether it is still true.
@@ -213,6 +221,13 @@ pub struct ProbeResult {
     pub neighbour: Option<HardwareAddress>,
 }
 
+fn but_installed(packages: &[String]) -> String {
+    if packages.is_empty() {
+        return String::new();
+    }
+    format!(", but {} stay installed", packages.join(", "))
+}
+
 /// Why a node was not changed, or not as asked. It travels to the controller, so causes are told as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case")]
@@ -243,8 +258,14 @@ pub enum ChangeError {
     Irreversible { what: String },
     #[error("{what}: {why}; nothing was changed")]
     Journal { what: String, why: String },
-    #[error("the guard cannot be set up: {why}; nothing was changed")]
-    NoGuard { why: String },
+    #[error("the guard cannot be set up: {why}; nothing was changed{}", but_installed(.installed))]
+    NoGuard {
+        why: String,
+        /// Packages that were installed before, and stay.
+        installed: Vec<String>,
+    },
+    #[error("installing packages: {why}; nothing else was changed")]
+    Packages { why: String },
     #[error("{step}: {why}; it is as it was before")]
     Failed { step: String, why: String },
     #[error("{step}: {why}; it was rolled back, but for this: {}", .left.join("; "))]

@@ -6,7 +6,7 @@ use crate::text::{Palette, printable, wrap};
 
 /// Before the command runs.
 pub fn undo_notice(palette: Palette) -> String {
-    const UNDONE: &str = "Undone unless it is kept: files of the network managers and of --file; links, addresses, routes, rules and \
+    const UNDONE: &str = "Undone unless it is kept: files of the network managers, /etc/hosts, sysctl and nftables files, the resolver's and udev's, and those of --file; links, addresses, routes, rules and \
          the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it leaves running, \
          kernel modules, tc.";
     let lines = wrap(UNDONE, palette.prose(0)).into_iter();

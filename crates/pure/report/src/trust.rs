@@ -79,7 +79,7 @@ impl TrustNodeReport {
             host,
             host_key: key.map(|key| key.fingerprint().to_string()),
             host_key_type: key.map(|key| key.kind().label()),
-            changed: texts(&outcome.changed),
+            changed: changed_lines(outcome),
             alias_report: AliasReport::new(outcome),
             error: outcome.error.clone(),
             is_declined: outcome.is_declined,
@@ -90,7 +90,7 @@ impl TrustNodeReport {
 impl ControllerReport {
     pub fn new(outcome: &TrustOutcome) -> Self {
         Self {
-            changed: texts(&outcome.changed),
+            changed: changed_lines(outcome),
             alias_report: AliasReport::new(outcome),
         }
     }
@@ -101,8 +101,19 @@ pub fn schema() -> schemars::Schema {
     document_schema::<TrustReport>()
 }
 
-fn texts(changed: &[String]) -> Vec<String> {
-    changed.iter().take(MAX_LINES).cloned().collect()
+fn changed_lines(outcome: &TrustOutcome) -> Vec<String> {
+    let lists = [
+        outcome.changed.len(),
+        outcome.unwritten.len(),
+        outcome.aliases.len(),
+    ];
+    let more: usize = lists
+        .map(|count| count.saturating_sub(MAX_LINES))
+        .iter()
+        .sum();
+    let told = (more > 0).then(|| format!("and {more} more, which are not listed"));
+    let listed = outcome.changed.iter().take(MAX_LINES).cloned();
+    listed.chain(told).collect()
 }
 
 impl TrustReport {

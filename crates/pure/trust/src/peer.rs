@@ -76,7 +76,8 @@ pub fn config(peers: &[TrustedPeer]) -> String {
         text.push_str(
             "  IdentityFile ~/.ssh/crosstie/id_ed25519\n  IdentitiesOnly yes\n  \
              UserKnownHostsFile ~/.ssh/crosstie/known_hosts\n  GlobalKnownHostsFile /dev/null\n  \
-             StrictHostKeyChecking yes\n  UpdateHostKeys no\n  CheckHostIP no\n",
+             StrictHostKeyChecking yes\n  UpdateHostKeys no\n  CheckHostIP no\n  \
+             KnownHostsCommand none\n  VerifyHostKeyDNS no\n",
         );
     }
     text

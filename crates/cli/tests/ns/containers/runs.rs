@@ -135,7 +135,7 @@ fn an_apply_beside_a_rollback_says_what_becomes_true() {
     });
     for node in fine {
         let found = status["nodes"].as_array().unwrap().iter();
-        let mut found = found.filter(|found| found["node"] == node["node"]);
+        let mut found = found.filter(|found| found["host"] == node["host"]);
         assert_eq!(found.next().unwrap()["state"], "confirmed", "{changes:#}");
     }
     assert!(

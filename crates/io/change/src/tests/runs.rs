@@ -243,3 +243,131 @@ fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
         "its controller was interrupted before it was done"
     );
 }
+
+/// A change that is kept, and a trial after it, which is kept too.
+fn two_in_force(model: &Model, trial: &ChangeRequest) -> [String; 2] {
+    [ChangeRequest::Apply(Box::new(model.order())), trial.clone()].map(|change| {
+        let id = begin(model, &change);
+        confirm(model, &id);
+        id
+    })
+}
+
+fn rollback_from(first: &str) -> ChangeRequest {
+    ChangeRequest::Rollback {
+        transaction: Some(first.to_owned()),
+        only: None,
+        force: false,
+        why: None,
+    }
+}
+
+/// A new file of the change, which nothing else writes.
+fn new_file(model: &Model, id: &str) -> String {
+    let found = StoredTransaction::open(&model.state().join(id)).unwrap();
+    let mut images = found.journal.images.into_iter();
+    images.find(|image| image.before.is_none()).unwrap().path
+}
+
+/// Ctrl-C in a rollback of several: the guard finishes the one that was begun, and no other is begun.
+#[test]
+fn of_several_changes_a_rollback_that_is_cut_off_begins_no_other() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    let [first, second] = two_in_force(&model, &trial());
+    let work = StoppableWork::within(Duration::from_secs(60));
+    work.stop();
+    work.run(|| ask(&model, &rollback_from(&first))).unwrap();
+    assert_eq!(model.armed(), Some(second));
+    model.time_is_up();
+    assert_eq!(model.armed(), None);
+    let left: Vec<String> = in_force(&model).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(left, std::slice::from_ref(&first));
+    ask(&model, &rollback_from(&first)).unwrap();
+    assert!((model.tree(), model.kernel()) == before);
+}
+
+#[test]
+fn an_edit_of_an_older_changes_file_is_told_before_anything_is_undone() {
+    let model = Model::new();
+    let [first, second] = two_in_force(&model, &trial());
+    let path = new_file(&model, &first);
+    fs::write(model.path(&path), "by hand\n").unwrap();
+    let before = model.tree();
+    let refused = ask(&model, &rollback_from(&first));
+    assert_eq!(refused, Err(ChangeError::Edited { files: path }));
+    assert_eq!(model.tree(), before);
+    let left: Vec<String> = in_force(&model).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(left, [first, second]);
+}
+
+/// A file that was edited between two changes of it: nobody knows before the newer one is undone.
+#[test]
+fn what_is_undone_before_a_refusal_is_told() {
+    let model = Model::new();
+    let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
+    confirm(&model, &first);
+    let path = new_file(&model, &first);
+    fs::write(model.path(&path), "by hand\n").unwrap();
+    let ChangeRequest::Try(mut trial) = trial() else {
+        panic!()
+    };
+    trial.command = ["write", &path, "by the trial\n"].map(str::to_owned).into();
+    trial.files = vec![path.clone()];
+    let second = begin(&model, &ChangeRequest::Try(trial));
+    confirm(&model, &second);
+    let ChangeReply::RolledBack(back) = ask(&model, &rollback_from(&first)).unwrap() else {
+        panic!()
+    };
+    assert_eq!(back.transactions, [second]);
+    let next = back.still_in_force.unwrap();
+    assert_eq!(next.transaction, first);
+    assert!(next.why.contains(&path), "{}", next.why);
+    let text = fs::read_to_string(model.path(&path)).unwrap();
+    assert_eq!(text, "by hand\n");
+    // What is in force keeps its journal.
+    ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap_err();
+    assert_eq!(in_force(&model).len(), 1);
+}
+
+#[test]
+fn an_uninstall_leaves_nothing_but_the_journals_that_are_needed() {
+    let model = Model::new();
+    let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
+    confirm(&model, &first);
+    let path = new_file(&model, &first);
+    fs::write(model.path(&path), "by hand\n").unwrap();
+    let home = model.path(super::super::HOME_FOLDER);
+    fs::create_dir_all(home.join("bin")).unwrap();
+    fs::write(home.join("bin/agent"), "").unwrap();
+    ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+    let names = |folder: &std::path::Path| {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&home), ["changes"]);
+    assert_eq!(names(&model.state()), [first, "lock".to_owned()]);
+}
+
+/// Packages are installed before the guard is armed, and a rollback does not remove them.
+#[test]
+fn a_guard_that_cannot_be_set_up_does_not_hide_that_packages_were_installed() {
+    let none = ChangeError::NoGuard {
+        why: "x".to_owned(),
+        installed: Vec::new(),
+    };
+    assert!(none.to_string().ends_with("; nothing was changed"));
+    let some = ChangeError::NoGuard {
+        why: "x".to_owned(),
+        installed: vec!["rdma-core perftest".to_owned()],
+    };
+    let told = some.to_string();
+    assert!(
+        told.ends_with("but rdma-core perftest stay installed"),
+        "{told}"
+    );
+}

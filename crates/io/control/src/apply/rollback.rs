@@ -246,7 +246,15 @@ fn outcome(
     let change = |outcome| NodeChange::new(name, outcome);
     match answer {
         Ok(ChangeReply::RolledBack(back)) => {
-            let mut change = change(NodeChangeOutcome::RolledBack);
+            let mut change = match &back.still_in_force {
+                None => change(NodeChangeOutcome::RolledBack),
+                Some(next) => change(NodeChangeOutcome::Failed).with_reason(format!(
+                    "rolled back {}; {} is still in force: {}",
+                    back.transactions.join(", "),
+                    next.transaction,
+                    next.why
+                )),
+            };
             change.transaction = back.transactions.last().cloned();
             change.notes = remarks(&back).collect();
             change

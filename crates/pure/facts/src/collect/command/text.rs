@@ -13,8 +13,18 @@ const FIRST_LINES: usize = 1000;
 const LAST_LINES: usize = 3000;
 
 /// The command line can name `iommu=pt` beside a password for the network boot, and the packet filter logs packets behind a
-/// prefix that people choose.
-const LOG_SECRETS: [&str; 3] = ["command line", " in=", " out="];
+/// prefix that people choose. NVIDIA's driver names boards and GPUs by numbers that are theirs alone.
+const LOG_SECRETS: [&str; 6] = [
+    "command line",
+    " in=",
+    " out=",
+    "serial number",
+    "gpu-",
+    "uuid",
+];
+
+/// Where a line begins to tell of a program: `NVRM: Xid (PCI:0000:01:00): 31, pid=812, name=train.py, …`.
+const LOG_PROCESSES: [&str; 2] = [", pid=", ", name="];
 
 /// What the kernel says of the fabric, its buses and its drivers.
 const LOG_WORDS: [&str; 15] = [
@@ -42,7 +52,13 @@ pub(super) fn kernel_log(text: &str) -> String {
     let last = &rest[rest.len().saturating_sub(LAST_LINES)..];
     let kept = lines(first.iter().chain(last).copied());
     // A line that was cut may have lost its word, and one without its control characters may have come by another.
-    lines(lines_with(&kept, &LOG_WORDS, &LOG_SECRETS))
+    let kept = lines_with(&kept, &LOG_WORDS, &LOG_SECRETS);
+    lines(kept.into_iter().map(without_process))
+}
+
+fn without_process(line: &str) -> &str {
+    let starts = LOG_PROCESSES.iter().filter_map(|word| line.find(word));
+    starts.min().map_or(line, |start| &line[..start])
 }
 
 /// The lines that have one of the words, in any case, and none of the unwanted ones. The log is long and few lines are
@@ -234,11 +250,18 @@ mod tests {
             [    2.000000] usb 1-1: New USB device, SerialNumber: 1234\n\
             [    3.000000] pcieport 0000:00:01.0: AER: Corrected error\n\
             [    4.000000] mlx5_core 0000:01:00.0: Detected insufficient power on the PCIe slot (27W).\n\
-            [    5.000000] NVRM: loading NVIDIA UNIX Open Kernel Module\n";
+            [    5.000000] NVRM: loading NVIDIA UNIX Open Kernel Module\n\
+            [    6.000000] NVRM: GPU Board Serial Number: 0324018045603\n\
+            [    7.000000] NVRM: GPU at PCI:0000:01:00: GPU-c0ffee00-1111-2222-3333-444455556666\n\
+            [    8.000000] NVRM: Xid (PCI:0000:01:00): 31, pid=12345, name=acme-train.py, Ch 00000008\n";
         let kept = kernel_log(log);
         let times: Vec<&str> = kept.lines().map(|line| &line[5..6]).collect();
-        assert_eq!(times, ["0", "1", "3", "4", "5"]);
-        assert!(!kept.contains("password"));
+        assert_eq!(times, ["0", "1", "3", "4", "5", "8"]);
+        assert!(kept.ends_with("Xid (PCI:0000:01:00): 31\n"), "{kept}");
+        for left_out in ["password", "0324018045603", "c0ffee00", "acme", "12345"] {
+            assert!(!kept.contains(left_out), "{left_out}: {kept}");
+        }
+        assert_eq!(kernel_log(&kept), kept);
     }
 
     #[test]
