@@ -95,20 +95,20 @@ pub(crate) fn listen(
         let listened = gathering.listen(index, &probes[index], session, deadline, progress);
         Ok(listened?)
     });
-    let mut surveys = Vec::new();
+    let mut surveyed = Vec::new();
     let mut failed = Vec::new();
     for (survey, (destination, answer)) in surveys.into_iter().zip(answers) {
         match answer {
             Ok(listened) => {
                 let (survey, more) = cabling::survey_node(survey, bounded(listened));
-                surveys.push(survey);
+                surveyed.push(survey);
                 remarks.extend(more);
             }
             Err(error) => failed.push((destination, error)),
         }
     }
     if failed.is_empty() {
-        return Ok((surveys, remarks));
+        return Ok((surveyed, remarks));
     }
     Err(CablingListenError::NotAsked(NodesFailed(failed)))
 }

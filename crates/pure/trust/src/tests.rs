@@ -299,7 +299,8 @@ proptest! {
         let config = config(&[peer]);
         let words: Vec<&str> = config.lines().filter_map(|line| line.split_whitespace().next()).collect();
         prop_assert_eq!(words, ["#", "Host", "HostName", "Host", "HostKeyAlias", "User", "Port", "IdentityFile", "IdentitiesOnly",
-            "UserKnownHostsFile", "GlobalKnownHostsFile", "StrictHostKeyChecking", "UpdateHostKeys", "CheckHostIP"]);
+            "UserKnownHostsFile", "GlobalKnownHostsFile", "StrictHostKeyChecking", "UpdateHostKeys", "CheckHostIP",
+            "KnownHostsCommand", "VerifyHostKeyDNS"]);
         let values = config.lines().filter(|line| line.starts_with("  "));
         prop_assert!(values.into_iter().all(|line| line.split_whitespace().count() == 2));
     }
