@@ -29,6 +29,7 @@ mod plan_basis;
 mod plan_captures;
 mod plan_guards;
 mod plan_properties;
+mod readme_screens;
 mod report_command;
 mod restore_command;
 mod scan_captures;
