@@ -13,12 +13,8 @@ pub use crate::renderer::Renderer;
 pub use boot::{BootFile, BootFileParseError, BootPortSettings};
 pub use change::ValueChange;
 pub use refusal::PlanRefusal;
-pub use step::{
-    ConfigReload, Configure, CongestionNotification, DscpPriority, EcnPoint, FileChange, FileMode,
-    InterfaceChange, InterfaceUp, KernelModule, Packages, PlanStep, PriorityFlowControl,
-    PriorityTrust, RoceMode, RuntimeRollback, StaleStep, StepKind, SummaryGroup, Sysctl,
-    SystemdUnit, TimeService, TrafficClass, WantedAndFound, aside, global_addresses,
-};
+// All of them: a step that is added is in the list of `step` alone.
+pub use step::*;
 
 /// Version of the format that this build writes.
 pub const FORMAT: u32 = 1;
