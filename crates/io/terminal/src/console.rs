@@ -188,7 +188,7 @@ impl EventObserver for TerminalConsole {
             ControlEvent::RollbackPlanned(plan) => {
                 self.say(&(rollback::view(plan, palette) + "\n"));
             }
-            ControlEvent::TrialBegins => self.tell(&trial::undo_notice(palette)),
+            ControlEvent::TrialBegins => self.tell(&trial::rollback_notice(palette)),
             ControlEvent::TrialEnded(ended) => self.print(&trial::view(ended)),
             ControlEvent::NodesFailed(failed) => self.progress.above(|| print_node_errors(failed)),
             ControlEvent::Notice(text) => self.tell_sentence(&format!("note: {text}")),

@@ -5,11 +5,11 @@ use crosstie_model::change::TryCommandResult;
 use crate::text::{Palette, printable, wrap};
 
 /// Before the command runs.
-pub fn undo_notice(palette: Palette) -> String {
-    const UNDONE: &str = "Undone unless it is kept: files of the network managers, /etc/hosts, sysctl and nftables files, the resolver's and udev's, and those of --file; links, addresses, routes, rules and \
-         the firewall; sysctls of interfaces. Not undone: other files, packages, services, processes that it leaves running, \
-         kernel modules, tc.";
-    let lines = wrap(UNDONE, palette.prose(0)).into_iter();
+pub fn rollback_notice(palette: Palette) -> String {
+    const NOTICE: &str = "Rolled back unless you keep it: files of the network managers, /etc/hosts, sysctl and nftables files, \
+         the resolver's and udev's, and those of --file; links, addresses, routes, rules and the firewall; sysctls of \
+         interfaces. Not rolled back: other files, packages, services, processes that it leaves running, kernel modules, tc.";
+    let lines = wrap(NOTICE, palette.prose(0)).into_iter();
     lines.map(|line| line + "\n").collect()
 }
 

@@ -9,6 +9,9 @@ use crate::common::{
 
 const NODE: &str = "spark-a";
 
+/// Longer than a node waits for its controller (30 s), so that the same of the two ends it each time.
+const GUARD: &str = "45s";
+
 #[test]
 fn full_a_trial_that_locks_one_out_is_rolled_back() {
     let lab = containers("two-sparks");
@@ -16,7 +19,7 @@ fn full_a_trial_that_locks_one_out_is_rolled_back() {
     for columns in [40, 80, 120] {
         let terminal = Terminal::new(&shell, columns, 24);
         let (said, status) = terminal.run(&format!(
-            "crosstie try --lab {LAB} {NODE} --for 30s -- ip link set enP7s7 down"
+            "crosstie try --lab {LAB} {NODE} --for {GUARD} -- ip link set enP7s7 down"
         ));
         assert_eq!(status, 1, "{said}");
         terminal.fits();
