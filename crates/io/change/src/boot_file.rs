@@ -2,12 +2,13 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
+use crosstie_durable::read_bounded;
 use crosstie_model::{
     PlanStep,
     plan::{
@@ -28,7 +29,7 @@ const DRIVERS_START_TIMEOUT: Duration = Duration::from_secs(30);
 /// For network managers to have seen every port after a boot.
 const MANAGERS_START_TIMEOUT: Duration = Duration::from_secs(15);
 /// A machine with hundreds of ports is far below.
-const LARGEST_FILE: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot restore ports from {}", path.display())]
@@ -50,14 +51,8 @@ pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
 }
 
 fn read(file: &Path) -> io::Result<BootFile> {
-    let mut text = String::new();
-    File::open(file)?
-        .take(LARGEST_FILE + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST_FILE {
-        let text = format!("it is larger than {LARGEST_FILE} bytes");
-        return Err(io::Error::other(text));
-    }
+    let bytes = read_bounded(File::open(file)?, MAX_FILE_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(io::Error::other)?;
     BootFile::from_toml(&text).map_err(io::Error::other)
 }
 

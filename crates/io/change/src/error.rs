@@ -3,6 +3,7 @@
 use std::{io, path::Path, time::Duration};
 
 use crosstie_durable::PathError;
+use crosstie_model::change::ChangeError;
 use crosstie_node::{command::RunToEndError, netlink::NetlinkError, network_state};
 use rustix::io::Errno;
 use thiserror::Error;
@@ -107,6 +108,10 @@ pub(super) enum PlannedFileError {
     Changed { path: String },
     #[error("{path} is not text")]
     NotText { path: String },
+    #[error("it is a link to {target}; put a plain file in its place, then apply again")]
+    Link { path: String, target: String },
+    #[error("Crosstie did not write it; move it away, then apply again")]
+    Foreign { path: String },
     #[error("{path} is not there")]
     Missing { path: String },
     #[error("{path} is in the way")]
@@ -116,6 +121,17 @@ pub(super) enum PlannedFileError {
 }
 
 impl PlannedFileError {
+    /// What another plan would not change is in the way; the rest makes a plan stale.
+    pub(super) fn refusal(self) -> ChangeError {
+        match &self {
+            Self::Link { path, .. } | Self::Foreign { path } => ChangeError::Journal {
+                what: path.clone(),
+                why: told(&self),
+            },
+            _ => ChangeError::Stale { what: told(&self) },
+        }
+    }
+
     pub(super) fn at(path: impl AsRef<Path>) -> impl Fn(io::Error) -> Self {
         let at_path = PathError::at(path.as_ref());
         move |source| at_path(source).into()

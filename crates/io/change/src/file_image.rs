@@ -1,6 +1,7 @@
 //! A file as it was before a change, with everything that makes it the same file again.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ffi::CString,
     fs::{self, File, OpenOptions, Permissions},
@@ -48,6 +49,16 @@ pub(super) enum PlannedContent {
     Gone,
 }
 
+impl PlannedContent {
+    pub(super) fn of(found: Option<&CurrentFile>) -> Self {
+        found.map_or(Self::Gone, |found| Self::Sum(found.sum()))
+    }
+
+    pub(super) fn matches(&self, found: Option<&CurrentFile>) -> bool {
+        *self == Self::of(found)
+    }
+}
+
 /// Everything about a file but its bytes, which lie beside the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,9 +84,18 @@ impl CurrentFile {
     }
 
     pub(super) fn sum(&self) -> String {
-        match &self.metadata.link {
-            Some(target) => sum(format!("link to {target}").as_bytes()),
-            None => sum(&self.bytes),
+        sum(&self.content())
+    }
+
+    pub(super) fn link_target(&self) -> Option<&str> {
+        self.metadata.link.as_deref()
+    }
+
+    /// What tells it from another; of a link, where it leads.
+    pub(super) fn content(&self) -> Cow<'_, [u8]> {
+        match self.link_target() {
+            Some(target) => format!("link to {target}").into_bytes().into(),
+            None => Cow::Borrowed(&self.bytes),
         }
     }
 }
@@ -108,28 +128,14 @@ impl FileImage {
             && self.before.as_ref() == found.map(|found| &found.metadata)
     }
 
-    /// Whether the change, and nobody else, made it what it is.
-    pub(super) fn matches_planned(&self, found: Option<&CurrentFile>) -> bool {
-        match (&self.after, found) {
-            (None, _) => true,
-            (Some(PlannedContent::Gone), found) => found.is_none(),
-            (Some(PlannedContent::Sum(after)), Some(found)) => *after == found.sum(),
-            (Some(PlannedContent::Sum(_)), None) => false,
-        }
-    }
-
     /// Makes it what it was.
     pub(super) fn restore(&self, system: &dyn SystemAccess, saved: &Path) -> io::Result<()> {
         let path = system.path(&self.path);
         durable::remove(&durable::temporary_name(&path))?;
         let Some(metadata) = &self.before else {
-            let removed = durable::remove(&path)?;
+            durable::remove_synced(system, &path)?;
             system.edge("a new file is removed again");
-            return if removed {
-                system.sync_folder(durable::parent_folder(&path))
-            } else {
-                Ok(())
-            };
+            return Ok(());
         };
         durable::make_folder(system, durable::parent_folder(&path), 0o755)?;
         if let Some(target) = &metadata.link {

@@ -1,6 +1,6 @@
 //! What the files of a plan would become, and making them so.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::fchown, path::Path};
+use std::{collections::BTreeMap, os::unix::fs::fchown, path::Path};
 
 use crosstie_durable as durable;
 use crosstie_model::{
@@ -37,9 +37,13 @@ pub(super) fn prepare_files(
             }
             check_path(&path)?;
             let file = read_current(&system.path(&path)).map_err(PlannedFileError::at(&path))?;
-            now.insert(path.clone(), file.as_ref().map(|file| file.bytes.clone()));
+            now.insert(
+                path.clone(),
+                file.as_ref().map(|file| file.content().into_owned()),
+            );
             found.insert(path, file);
         }
+        check_writable(change, found.get(change.path()).and_then(Option::as_ref))?;
         apply_to_text(&mut now, change)?;
     }
     let path = |path: &str| system.path(path);
@@ -69,6 +73,29 @@ pub(super) fn prepare_files(
 
 pub(super) fn changes(steps: &[PlanStep]) -> impl Iterator<Item = &FileChange> {
     steps.iter().flat_map(PlanStep::files)
+}
+
+/// Nobody's link is written over, and no file that is another's.
+fn check_writable(
+    change: &FileChange,
+    found: Option<&CurrentFile>,
+) -> Result<(), PlannedFileError> {
+    let path = || change.path().to_owned();
+    let Some(found) = found.filter(|_| !matches!(change, FileChange::Aside { .. })) else {
+        return Ok(());
+    };
+    if let Some(target) = found.link_target() {
+        return Err(PlannedFileError::Link {
+            path: path(),
+            target: target.to_owned(),
+        });
+    }
+    match change {
+        FileChange::Whole { text, .. } if text.from.is_none() => {
+            Err(PlannedFileError::Foreign { path: path() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn paths(change: &FileChange) -> Vec<String> {
@@ -174,20 +201,21 @@ pub(super) fn apply(
         } else {
             (&beside, &path)
         };
-        fs::rename(from, to).map_err(told)?;
+        durable::rename_synced(system, from, to).map_err(told)?;
         system.edge("a file is set aside");
-        return durable::sync_folder(durable::parent_folder(&path)).map_err(told);
+        return Ok(());
     }
     let found = read_current(&path).map_err(told)?;
+    check_writable(change, found.as_ref())?;
     let mut now = BTreeMap::from([(
         shown.to_owned(),
         found.as_ref().map(|file| file.bytes.clone()),
     )]);
     apply_to_text(&mut now, change)?;
     let Some(text) = now.remove(shown).flatten() else {
-        durable::remove(&path).map_err(told)?;
+        durable::remove_synced(system, &path).map_err(told)?;
         system.edge("a file is removed");
-        return durable::sync_folder(durable::parent_folder(&path)).map_err(told);
+        return Ok(());
     };
     durable::make_folder(system, durable::parent_folder(&path), 0o755).map_err(told)?;
     let mode = match change {

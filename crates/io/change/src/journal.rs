@@ -1,7 +1,7 @@
 //! The journal of one change: written whole before anything is changed, never written again. What changes is its state.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -20,7 +20,7 @@ use super::{
     boot_program,
     drift::DriftRecord,
     error::{ChangeJournalError, RollbackObstacle},
-    file_image::{FileImage, ImageContents},
+    file_image::{CurrentFile, FileImage, ImageContents, PlannedContent},
     folder::FolderImage,
     system_access::SystemAccess,
 };
@@ -115,6 +115,24 @@ pub(super) struct TransactionProgress {
     /// Of a trial that was confirmed: what it left otherwise than the changes before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) kept_by_trial: Vec<DriftRecord>,
+    /// Likewise: what it did to files. No other file is its affair any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) changed_by_trial: Option<TrialChanges>,
+}
+
+/// What a trial left otherwise than it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrialChanges {
+    pub(super) files: BTreeMap<String, PlannedContent>,
+    /// That it made.
+    pub(super) folders: BTreeSet<String>,
+}
+
+impl TrialChanges {
+    fn has(&self, path: &str) -> bool {
+        self.files.contains_key(path) || self.folders.contains(path)
+    }
 }
 
 impl TransactionProgress {
@@ -156,6 +174,7 @@ impl StoredTransaction {
             left: Vec::new(),
             unrestored: Vec::new(),
             kept_by_trial: Vec::new(),
+            changed_by_trial: None,
         };
         let made = (|| {
             if unfinished.exists() {
@@ -239,6 +258,21 @@ impl StoredTransaction {
 
     pub(super) fn is_in_force(&self) -> bool {
         self.progress.state == TransactionState::Confirmed
+    }
+
+    /// Whether a rollback has to look at this file or folder.
+    pub(super) fn concerns(&self, path: &str) -> bool {
+        let changed = self.progress.changed_by_trial.as_ref();
+        changed.is_none_or(|changed| changed.has(path))
+    }
+
+    /// Whether the change, and nobody else, made the file what it is.
+    pub(super) fn has_left(&self, image: &FileImage, found: Option<&CurrentFile>) -> bool {
+        let changed = self.progress.changed_by_trial.as_ref();
+        let planned = changed.and_then(|changed| changed.files.get(&image.path));
+        planned
+            .or(image.after.as_ref())
+            .is_none_or(|planned| planned.matches(found))
     }
 
     /// Durably.
@@ -378,6 +412,7 @@ fn read_progress(path: &Path) -> io::Result<TransactionProgress> {
                 left: Vec::new(),
                 unrestored: Vec::new(),
                 kept_by_trial: Vec::new(),
+                changed_by_trial: None,
             })
         }
         other => other,

@@ -49,21 +49,25 @@ pub(super) fn kill_holder(state: &Path) {
     let Some(pid) = last_holder(state) else {
         return;
     };
-    // The number may have been used again: only a program of ours is ended.
+    // The number may have been used again, by a program that has nothing to do with the lock.
     let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else {
         return;
     };
-    let command = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
-    let is_ours = command
-        .split(|byte| *byte == 0)
-        .any(|word| word == b"agent" || word == b"guard");
-    if is_ours {
+    if has_open(pid, &state.join(FILE_NAME)) {
         let _ = pidfd_send_signal(descriptor, Signal::KILL);
     }
 }
 
+fn has_open(pid: Pid, file: &Path) -> bool {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));
+    let mut targets = descriptors.into_iter().flatten().flatten();
+    targets.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     #[test]
@@ -74,5 +78,35 @@ mod tests {
         assert!(lock.is_some() && last_taken_by_us(state.path()));
         fs::write(state.path().join(FILE_NAME), "1").unwrap();
         assert!(!last_taken_by_us(state.path()));
+    }
+
+    /// Whatever it is called: a node that is this process serves itself as `crosstie apply`.
+    #[test]
+    fn whoever_holds_it_is_ended_and_nobody_else() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join(FILE_NAME);
+        let script = r#"exec 9>>"$1"; flock 9; echo $$ > "$1"; echo held; read -r _"#;
+        let mut holder = Command::new("sh")
+            .args(["-c", script, "sh"])
+            .arg(&file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = [0; 5];
+        holder.stdout.take().unwrap().read_exact(&mut said).unwrap();
+        assert!(acquire(state.path(), Duration::ZERO).unwrap().is_none());
+        let held_by = fs::read_to_string(&file).unwrap();
+        let mut bystander = Command::new("sleep").arg("30").spawn().unwrap();
+        fs::write(&file, bystander.id().to_string()).unwrap();
+        kill_holder(state.path());
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(bystander.try_wait().unwrap().is_none());
+        bystander.kill().unwrap();
+        bystander.wait().unwrap();
+        fs::write(&file, held_by).unwrap();
+        kill_holder(state.path());
+        assert!(!holder.wait().unwrap().success());
+        assert!(acquire(state.path(), Duration::ZERO).unwrap().is_some());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsStr, fs, io, path::Path, time::Duration};
 
+use crosstie_durable::remove_tree;
 use crosstie_model::change::{
     ChangeError, ChangeReply, Drift, NodeChangeStatus, RollbackReport, StillInForce,
     TransactionKind, TransactionState, TransactionStatus,
@@ -16,6 +17,7 @@ use super::{
     rollback::{self, RollbackMoment},
     system_access::SystemAccess,
     transaction::{all, journal_error, lock as lock_now, settle_interrupted},
+    trial,
 };
 use crosstie_node::child_processes::is_stopped;
 
@@ -54,6 +56,10 @@ pub(super) fn confirm(
         .is_none_or(|left| left == 0)
     {
         return Err(not_open("too late: the guard's time is up"));
+    }
+    if transaction.journal.kind == TransactionKind::Try {
+        let changed = trial::changes(system, &transaction.journal);
+        transaction.progress.changed_by_trial = Some(changed);
     }
     transaction
         .enter(system, TransactionState::Confirmed, None)
@@ -197,6 +203,7 @@ fn check_not_edited(
             found.extend(edited.filter(|path| !newer.contains(path.as_str())));
         }
         let images = transaction.journal.images.iter();
+        let images = images.filter(|image| transaction.concerns(&image.path));
         newer.extend(images.map(|image| image.path.as_str()));
     }
     if found.is_empty() {
@@ -234,7 +241,11 @@ pub(super) fn rollback_one(
     transaction: &mut StoredTransaction,
     why: &str,
 ) -> Result<RollbackReport, GuardSetupError> {
-    if !system.is_guard_waiting() {
+    // Nothing but packages was touched until then, and no guard armed.
+    if transaction.progress.state == TransactionState::Prepared {
+        return Ok(rollback::end_unbegun(system, transaction, why));
+    }
+    if system.is_guard_waiting() != Some(true) {
         let armed = system.arm(
             &transaction.journal.id,
             &transaction.program(),
@@ -360,7 +371,7 @@ pub(super) fn uninstall(
     if is_unguarded {
         let home = system.path(super::HOME_FOLDER);
         let removed = if needed.is_empty() {
-            remove_whole(&home)
+            remove_tree(&home).map(drop)
         } else {
             remove_all_but(&home, state, &needed)
         };
@@ -378,18 +389,6 @@ pub(super) fn uninstall(
     Ok(ChangeReply::RolledBack(outcome))
 }
 
-fn remove_whole(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    }
-    .or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    })
-}
-
 /// Everything below `home` but those journals.
 fn remove_all_but(home: &Path, state: &Path, needed: &[StoredTransaction]) -> io::Result<()> {
     remove_entries(home, |name| Some(name) == state.file_name())?;
@@ -403,7 +402,7 @@ fn remove_entries(folder: &Path, is_kept: impl Fn(&OsStr) -> bool) -> io::Result
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if !is_kept(&entry.file_name()) {
-            remove_whole(&entry.path())?;
+            remove_tree(&entry.path())?;
         }
     }
     Ok(())

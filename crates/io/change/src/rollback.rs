@@ -1,6 +1,6 @@
 //! The rollback. Every part of it looks first, so that it can be cut off anywhere and begun again.
 
-use std::{fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
 use crosstie_durable as durable;
 use crosstie_model::{
@@ -17,7 +17,6 @@ use super::{
     folder::FolderContents,
     journal::StoredTransaction,
     system_access::SystemAccess,
-    trial,
 };
 use crosstie_node::child_processes::is_stopped;
 
@@ -42,14 +41,25 @@ pub(super) fn edited_files(
     let images = transaction.journal.images.iter();
     let edited = images.filter(|image| {
         let found = image.now(system).ok().flatten();
-        !image.matches_planned(found.as_ref())
+        !transaction.has_left(image, found.as_ref())
             && !image.matches_original(found.as_ref())
             && found.is_none_or(|found| {
                 files::without_block(&transaction.journal.steps, &image.path, &found.bytes)
                     .is_none()
             })
     });
-    edited.map(|image| image.path.clone()).collect()
+    let changed = transaction.progress.changed_by_trial.iter();
+    let new = changed
+        .flat_map(|changed| &changed.files)
+        .filter(|(path, left)| {
+            let mut images = transaction.journal.images.iter();
+            let found = file_image::read_current(&system.path(path)).ok().flatten();
+            images.all(|image| image.path != **path)
+                && found.is_some()
+                && !left.matches(found.as_ref())
+        });
+    let edited = edited.map(|image| image.path.clone());
+    edited.chain(new.map(|(path, _)| path.clone())).collect()
 }
 
 /// Rolls back, and ends: what is in the way of one part is noted, and the rest goes on. The caller holds the lock, and the guard
@@ -100,6 +110,29 @@ pub(super) fn roll_back(
     save_leftovers(system, transaction, outcome, &obstacles)
 }
 
+/// Ends one that was cut off before anything but packages was touched.
+pub(super) fn end_unbegun(
+    system: &dyn SystemAccess,
+    transaction: &mut StoredTransaction,
+    why: &str,
+) -> RollbackReport {
+    let mut outcome = RollbackReport {
+        transactions: vec![transaction.journal.id.clone()],
+        ..RollbackReport::default()
+    };
+    let steps = transaction.journal.steps.iter();
+    for step in steps.filter(|step| step.is_before_guard()) {
+        if let RuntimeRollback::Stays { what } = step.rollback() {
+            outcome.left.push(what);
+        }
+    }
+    transaction
+        .progress
+        .why
+        .get_or_insert_with(|| why.to_owned());
+    save_leftovers(system, transaction, outcome, &[])
+}
+
 /// Writes down what is left.
 fn save_leftovers(
     system: &dyn SystemAccess,
@@ -139,7 +172,7 @@ pub(super) fn retry_leftovers(
         ..RollbackReport::default()
     };
     let is_wanted = |path: &str| wanted.iter().any(|wanted| wanted == path);
-    let mut obstacles = restore_folders(system, transaction, is_wanted);
+    let mut obstacles = restore_folders(system, transaction, is_wanted, &mut outcome);
     let images = transaction.journal.images.iter().enumerate();
     for (index, image) in images.filter(|(_, image)| is_wanted(&image.path)) {
         if let Err(source) = restore_file(system, transaction, (index, image), &mut outcome) {
@@ -163,11 +196,19 @@ fn restore_folders(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
     is_wanted: impl Fn(&str) -> bool,
+    outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
     let mut obstacles = Vec::new();
     let tree = transaction.journal.tree.iter();
     for folder in tree.filter(|folder| is_wanted(&folder.path)) {
-        if let Err(source) = folder.restore(system) {
+        // A file or a link in its place is in the way of everything below it.
+        let freed = match fs::symlink_metadata(system.path(&folder.path)) {
+            Ok(found) if !found.is_dir() => {
+                remove_new_file(system, transaction, &folder.path, outcome)
+            }
+            _ => Ok(()),
+        };
+        if let Err(source) = freed.and_then(|()| folder.restore(system)) {
             let path = folder.path.clone();
             obstacles.push(RollbackObstacle::File { path, source });
         }
@@ -181,9 +222,10 @@ fn restore_files(
     transaction: &StoredTransaction,
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
-    let mut obstacles = restore_folders(system, transaction, |_| true);
-    let images = || transaction.journal.images.iter().enumerate();
-    let (new, old): (Vec<_>, Vec<_>) = images().partition(|(_, image)| image.before.is_none());
+    let mut obstacles = restore_folders(system, transaction, |_| true, outcome);
+    let images = transaction.journal.images.iter().enumerate();
+    let images = images.filter(|(_, image)| transaction.concerns(&image.path));
+    let (new, old): (Vec<_>, Vec<_>) = images.partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
         if let Err(source) = restore_file(system, transaction, (index, image), outcome) {
             obstacles.push(RollbackObstacle::File {
@@ -212,7 +254,7 @@ fn restore_file(
         let half_made = durable::temporary_name(&system.path(&image.path));
         return durable::remove(&half_made).map(drop);
     }
-    let others = found.filter(|found| !image.matches_planned(Some(found)));
+    let others = found.filter(|found| !transaction.has_left(image, Some(found)));
     if let Some(found) = others {
         if let Some(back) = files::without_block(&journal.steps, &image.path, &found.bytes) {
             return write_without_block(system, image, &found, back);
@@ -243,7 +285,7 @@ fn write_without_block(
                 found.metadata.apply_to(file)
             })
         }
-        FileWithoutBlock::NoFile => durable::remove(&path).map(drop),
+        FileWithoutBlock::NoFile => durable::remove_synced(system, &path).map(drop),
     }
 }
 
@@ -259,7 +301,7 @@ fn keep_edit(
         .folder
         .join(format!("kept-{label}-{}", sum.get(..8).unwrap_or_default()));
     if !path.exists() {
-        durable::write(system, &path, &found.bytes, 0o600)?;
+        durable::write(system, &path, &found.content(), 0o600)?;
     }
     Ok(path.display().to_string())
 }
@@ -272,30 +314,32 @@ fn remove_new_files(
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;
-    let mut below = FolderContents::default();
-    for root in &journal.watched {
-        let found = FolderContents::of(system, root, 2 * trial::MAX_FILES);
-        below.files.extend(found.files);
-        below.folders.extend(found.folders);
-    }
-    let is_new =
-        |path: &String| is_wanted(path) && !journal.images.iter().any(|image| image.path == *path);
+    let images: BTreeSet<&str> = journal.images.iter().map(|image| &*image.path).collect();
+    let tree: BTreeSet<&str> = journal.tree.iter().map(|folder| &*folder.path).collect();
     let mut obstacles = Vec::new();
-    let mut removed = Vec::new();
-    for path in below.files.into_iter().filter(is_new) {
-        match remove_new_file(system, transaction, &path, outcome) {
-            Ok(()) => removed.push(path),
-            Err(source) => obstacles.push(RollbackObstacle::File { path, source }),
+    for root in &journal.watched {
+        let below = FolderContents::of(system, root, usize::MAX);
+        let mut removed = Vec::new();
+        for path in below.files {
+            let is_new = !images.contains(&*path) && transaction.concerns(&path);
+            if !is_new || !is_wanted(&path) {
+                continue;
+            }
+            match remove_new_file(system, transaction, &path, outcome) {
+                Ok(()) => removed.push(path),
+                Err(source) => obstacles.push(RollbackObstacle::File { path, source }),
+            }
         }
-    }
-    let is_new = |folder: &&String| {
-        let held = |path: &String| Path::new(path).starts_with(folder);
-        let is_wanted = is_wanted(folder) || removed.iter().any(held);
-        is_wanted && !journal.tree.iter().any(|image| image.path == **folder)
-    };
-    for folder in below.folders.iter().rev().filter(is_new) {
-        // One that still holds something was told of with that.
-        let _ = fs::remove_dir(system.path(folder));
+        let is_new = |folder: &&String| {
+            let held = |path: &String| Path::new(path).starts_with(folder);
+            let is_wanted = is_wanted(folder) && transaction.concerns(folder);
+            let is_wanted = is_wanted || removed.iter().any(held);
+            is_wanted && !tree.contains(folder.as_str())
+        };
+        for folder in below.folders.iter().rev().filter(is_new) {
+            // One that still holds something was told of with that.
+            let _ = fs::remove_dir(system.path(folder));
+        }
     }
     obstacles
 }
@@ -311,7 +355,7 @@ fn remove_new_file(
     };
     let kept = keep_edit(system, transaction, "new", &found)?;
     outcome.kept.push(format!("{path} → {kept}"));
-    durable::remove(&system.path(path)).map(drop)
+    durable::remove_synced(system, &system.path(path)).map(drop)
 }
 
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.
@@ -360,10 +404,9 @@ fn restore_runtime(
 }
 
 /// What a transaction in the state `state` has left in its folder, for whoever lists it.
-pub(super) fn remove_finished(state: &Path, keep: Option<&str>) -> Result<(), ChangeJournalError> {
+pub(super) fn remove_finished(state: &Path) -> Result<(), ChangeJournalError> {
     for transaction in StoredTransaction::all(state)? {
         if transaction.progress.state == TransactionState::RolledBack
-            && keep != Some(transaction.journal.id.as_str())
             && !transaction.progress.has_left()
             && !has_kept_edits(&transaction)
         {

@@ -46,8 +46,8 @@ pub(super) trait SystemAccess: FileOperations {
         guard: Duration,
     ) -> Result<(), GuardSetupError>;
 
-    /// Whether a guard counts down now.
-    fn is_guard_waiting(&self) -> bool;
+    /// Whether a guard counts down now; `None` where systemd does not say.
+    fn is_guard_waiting(&self) -> Option<bool>;
 
     /// The guard goes, and nothing of it is left.
     fn disarm(&self) -> Result<(), GuardSetupError>;
@@ -71,7 +71,7 @@ pub(super) trait SystemAccess: FileOperations {
     fn render_at_boot(&self) -> Result<(), ManagerError>;
 
     /// Runtime state of interfaces, to be restored.
-    fn before(&self, now: &Facts, interfaces: &[String]) -> RuntimeSnapshot;
+    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot;
 
     /// Runtime state of the whole network, and what of it could not be restored.
     fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>);

@@ -17,7 +17,7 @@ use crosstie_model::{
 
 use super::{
     boot_program,
-    error::{StepError, TransactionError, told},
+    error::{PlannedFileError, StepError, TransactionError, told},
     files::{self, PreparedFiles},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
     lock::{self, ChangeLock},
@@ -61,7 +61,8 @@ pub(super) fn settle_interrupted(
         .into_iter()
         .filter(|found| found.progress.state.is_open())
     {
-        if system.is_guard_waiting() {
+        // Where systemd does not say, somebody may wait for its confirmation.
+        if system.is_guard_waiting() != Some(false) {
             return Err(ChangeError::Open {
                 transaction: open.journal.id.clone(),
                 state: open.progress.state,
@@ -127,7 +128,7 @@ pub(super) fn apply(
     if !order.force {
         check_not_in_use(&facts, &order.plan.steps)?;
     }
-    let transaction = prepare(system, state, order, &facts)?;
+    let transaction = prepare(system, state, order)?;
     if let Err(error) = install_packages(system, &order.plan.steps) {
         let _ = transaction.forget();
         return Err(ChangeError::Packages { why: told(&error) });
@@ -154,17 +155,15 @@ fn prepare(
     system: &dyn SystemAccess,
     state: &Path,
     order: &ApplyRequest,
-    facts: &Facts,
 ) -> Result<StoredTransaction, ChangeError> {
-    rollback::remove_finished(state, None)
+    rollback::remove_finished(state)
         .map_err(|error| journal_error("an old journal", told(&error)))?;
     let steps = &order.plan.steps;
     let PreparedFiles {
         images,
         contents,
         folders,
-    } = files::prepare_files(system, steps)
-        .map_err(|error| ChangeError::Stale { what: told(&error) })?;
+    } = files::prepare_files(system, steps).map_err(PlannedFileError::refusal)?;
     let journal = ChangeJournal {
         format: FORMAT,
         id: new_transaction_id(system, state),
@@ -181,7 +180,7 @@ fn prepare(
         tree: Vec::new(),
         boot_program: None,
         drift: Vec::new(),
-        before: system.before(facts, &disrupted(steps)),
+        before: system.before(&disrupted(steps)),
     };
     system.own(&journal.id);
     StoredTransaction::create(system, state, journal, &contents)

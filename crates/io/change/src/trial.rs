@@ -9,10 +9,10 @@ use crosstie_model::change::{
 use super::{
     drift::drift_records,
     error::told,
-    file_image::{FileImage, ImageContents, read_current},
+    file_image::{FileImage, ImageContents, PlannedContent, read_current},
     files::missing_folders,
     folder::{self, FolderContents, FolderImage},
-    journal::{ChangeJournal, FORMAT, StoredTransaction},
+    journal::{ChangeJournal, FORMAT, StoredTransaction, TrialChanges},
     new_transaction_id, renderer, rollback,
     system_access::SystemAccess,
     transaction::{all, journal_error, lock, roll_back, run_armed, settle_interrupted},
@@ -31,7 +31,7 @@ const DEFAULT_WATCHED_FOLDERS: [&str; 8] = [
 ];
 
 /// A folder with more than this is not configuration.
-pub(super) const MAX_FILES: usize = 2000;
+const MAX_FILES: usize = 2000;
 
 pub(super) fn run(
     system: &dyn SystemAccess,
@@ -40,7 +40,7 @@ pub(super) fn run(
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock(state)?;
     settle_interrupted(system, state)?;
-    rollback::remove_finished(state, None)
+    rollback::remove_finished(state)
         .map_err(|error| journal_error("an old journal", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);
@@ -63,6 +63,35 @@ pub(super) fn run(
             Err(roll_back(system, lock, transaction, step, &error))
         }
     }
+}
+
+/// What it has done to files until now.
+pub(super) fn changes(system: &dyn SystemAccess, journal: &ChangeJournal) -> TrialChanges {
+    let mut changes = TrialChanges::default();
+    let mut look = |path: &str, before: Option<&FileImage>| {
+        // What cannot be read is told when it is to be restored.
+        let found = read_current(&system.path(path)).ok().flatten();
+        if before.is_none_or(|before| !before.matches_original(found.as_ref())) {
+            let left = PlannedContent::of(found.as_ref());
+            changes.files.insert(path.to_owned(), left);
+        }
+    };
+    for image in &journal.images {
+        look(&image.path, Some(image));
+    }
+    let files: BTreeSet<&str> = journal.images.iter().map(|image| &*image.path).collect();
+    let folders: BTreeSet<&str> = journal.tree.iter().map(|folder| &*folder.path).collect();
+    let mut made = BTreeSet::new();
+    for root in &journal.watched {
+        let below = FolderContents::of(system, root, usize::MAX);
+        for path in below.files.iter().filter(|path| !files.contains(&***path)) {
+            look(path, None);
+        }
+        let new = below.folders.into_iter();
+        made.extend(new.filter(|path| !folders.contains(&**path)));
+    }
+    changes.folders = made;
+    changes
 }
 
 fn journal(

@@ -6,7 +6,6 @@
 
 use std::{
     fs,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -66,7 +65,7 @@ pub(super) fn arm(
     );
     // The boot unit comes first: from then on, what is cut off here is cleared away by a boot.
     write_unit(machine, BOOT_UNIT, &boot)?;
-    enable(BOOT_UNIT, "sysinit.target.wants")?;
+    enable(machine, BOOT_UNIT, "sysinit.target.wants")?;
     write_unit(machine, ROLLBACK_UNIT, &service)?;
     write_unit(machine, WAIT_UNIT, &wait)?;
     machine.edge("the guard's units are written");
@@ -105,12 +104,10 @@ fn unit(path: &Path) -> impl FnOnce(std::io::Error) -> GuardSetupError {
     move |source| GuardSetupError::Unit { path, source }
 }
 
-fn enable(name: &str, wants: &str) -> Result<(), GuardSetupError> {
+fn enable(machine: &NodeSystem, name: &str, wants: &str) -> Result<(), GuardSetupError> {
     let link = wanted(name, wants);
-    let made = fs::create_dir_all(durable::parent_folder(&link))
-        .and_then(|()| durable::remove(&link).map(drop))
-        .and_then(|()| symlink(Path::new(UNITS).join(name), &link))
-        .and_then(|()| durable::sync_folder(durable::parent_folder(&link)));
+    let made = durable::make_folder(machine, durable::parent_folder(&link), 0o755)
+        .and_then(|()| durable::symlink(machine, &Path::new(UNITS).join(name), &link, |_| Ok(())));
     made.map_err(unit(&link))
 }
 
@@ -118,8 +115,23 @@ fn wanted(name: &str, wants: &str) -> PathBuf {
     Path::new(UNITS).join(wants).join(name)
 }
 
-pub(super) fn is_waiting() -> bool {
-    run("systemctl", &["is-active", WAIT_UNIT]).is_ok()
+/// A program that was killed or could not be run says nothing, and neither does a systemd that does not answer. At early boot
+/// there is nobody to ask, and nobody who waits.
+pub(super) fn is_waiting() -> Option<bool> {
+    let asked = command::run_to_end(
+        "systemctl",
+        &["is-active", WAIT_UNIT],
+        &[],
+        CommandLimits::default(),
+    );
+    match asked {
+        Ok(asked) => match String::from_utf8_lossy(&asked.output).trim() {
+            "active" | "activating" | "reloading" => Some(true),
+            "inactive" | "failed" | "unknown" | "deactivating" => Some(false),
+            _ => None,
+        },
+        Err(gap) => (gap == ReadGap::Absent).then_some(false),
+    }
 }
 
 /// Nobody waits any more when this returns, whether its unit's file is still there or not. Where that is not certain, as in
@@ -151,6 +163,7 @@ pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     let mut paths = vec![wanted(BOOT_UNIT, "sysinit.target.wants")];
     // What a killed run has left.
     paths.push(durable::temporary_name(&Path::new(UNITS).join(WAIT_UNIT)));
+    paths.push(durable::temporary_name(&paths[0]));
     paths.extend([BOOT_UNIT, WAIT_UNIT, ROLLBACK_UNIT].map(|name| Path::new(UNITS).join(name)));
     for path in paths {
         durable::remove(&path).map_err(unit(&path))?;

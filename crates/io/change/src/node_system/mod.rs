@@ -95,7 +95,7 @@ impl SystemAccess for NodeSystem {
         guard::arm(self, transaction, program, guard)
     }
 
-    fn is_guard_waiting(&self) -> bool {
+    fn is_guard_waiting(&self) -> Option<bool> {
         guard::is_waiting()
     }
 
@@ -129,7 +129,7 @@ impl SystemAccess for NodeSystem {
         renderer::render_at_boot()
     }
 
-    fn before(&self, _now: &Facts, interfaces: &[String]) -> RuntimeSnapshot {
+    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
         let (network, obstacles) =
             network_state::snapshot(&SnapshotScope::Interfaces(interfaces.to_vec()));
         for obstacle in obstacles {

@@ -3,14 +3,15 @@
 use std::{
     io::Read,
     os::unix::process::CommandExt,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use crosstie_model::change::TryCommandResult;
-use rustix::process::{Pid, Signal, kill_process_group};
+use crosstie_node::child_processes::{ChildRegistration, is_stopped};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use crate::error::TrialError;
 
@@ -55,20 +56,20 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
             last.extend_from_slice(&part[..length]);
         }
     });
+    // Whatever ends this process ends the command first: nothing of it may act after the rollback.
+    let mut entry = Some(ChildRegistration::group(&child));
     let until = Instant::now() + deadline;
-    let status = loop {
-        match child.try_wait().map_err(TrialError::Wait)? {
-            Some(status) => break status.code(),
-            None if Instant::now() < until => thread::sleep(POLL_INTERVAL),
-            None => {
-                if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                    let _ = kill_process_group(group, Signal::KILL);
-                }
-                let _ = child.wait();
-                break None;
+    while !has_ended(&child) {
+        if Instant::now() >= until || is_stopped() {
+            if let Some(entry) = entry.take() {
+                entry.signal(Signal::KILL);
             }
+            break;
         }
-    };
+        thread::sleep(POLL_INTERVAL);
+    }
+    drop(entry);
+    let status = child.wait().map_err(TrialError::Wait)?.code();
     thread::sleep(POLL_INTERVAL);
     let output = printed.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(TryCommandResult {
@@ -77,9 +78,20 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
     })
 }
 
+/// Its number stays its own until it is waited for.
+fn has_ended(child: &Child) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(
+        waitid(WaitId::Pid(Pid::from_child(child)), options),
+        Ok(None)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use crosstie_node::child_processes::StoppableWork;
 
     use super::*;
 
@@ -104,6 +116,24 @@ mod tests {
         assert!(ended.output.ends_with("xx\nthe end\n"));
         let peak = peak_kib();
         assert!(peak < LIMIT_KIB, "it took {peak} KiB");
+    }
+
+    #[test]
+    fn a_command_ends_with_the_work_that_it_was_run_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let late = folder.path().join("late");
+        let script = "sleep 1; touch \"$1\"";
+        let command = ["sh", "-c", script, "sh", late.to_str().unwrap()].map(str::to_owned);
+        let work = StoppableWork::within(Duration::from_secs(60));
+        let stopped = thread::scope(|scope| {
+            let running = scope.spawn(|| work.run(|| run(&command, Duration::from_secs(60))));
+            thread::sleep(Duration::from_millis(200));
+            work.stop();
+            running.join().unwrap().unwrap()
+        });
+        assert_eq!(stopped.status, None);
+        thread::sleep(Duration::from_millis(1200));
+        assert!(!late.exists(), "it went on");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io,
     path::Path,
+    sync::atomic::Ordering,
 };
 
 use crosstie_durable::FileOperations;
@@ -230,4 +231,170 @@ fn what_a_kept_trial_left_is_no_drift() {
     fs::write(model.path(FILE), format!("{ours}# mine\n")).unwrap();
     let drift = status(&model).drift;
     assert!(drift.iter().any(|drift| drift.what == FILE), "{drift:?}");
+}
+
+fn kept(model: &Model, command: &[&str]) {
+    let ChangeReply::Armed(armed) = trial(model, command) else {
+        panic!()
+    };
+    let transaction = armed.transaction;
+    ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
+}
+
+/// What a trial did not touch is not its affair; what it did is guarded as a plan's files are.
+#[test]
+fn edits_since_a_kept_trial_are_refused_or_left_alone() {
+    const TRIED: &str = "/etc/netplan/99-tried.yaml";
+    let model = Model::new();
+    let before = model.tree();
+    kept(&model, &["write", TRIED, "network: {}\n"]);
+    let hosts = model.path("/etc/hosts");
+    fs::write(&hosts, "192.0.2.77 printer\n").unwrap();
+    let mine = model.path("/etc/netplan/50-mine.yaml");
+    fs::write(&mine, "network: {version: 2}\n").unwrap();
+    fs::write(model.path(TRIED), "network: {version: 2}\n").unwrap();
+    let refused = ask(&model, &rollback(false)).unwrap_err();
+    assert!(
+        matches!(&refused, ChangeError::Edited { files } if files == TRIED),
+        "{refused}"
+    );
+    let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(true)).unwrap() else {
+        panic!();
+    };
+    assert_eq!(outcome.kept.len(), 1, "{outcome:?}");
+    assert!(!model.path(TRIED).exists());
+    assert_eq!(fs::read_to_string(&hosts).unwrap(), "192.0.2.77 printer\n");
+    assert!(mine.exists());
+    fs::remove_file(mine).unwrap();
+    let mut after = model.tree();
+    after.insert("/etc/hosts".to_owned(), before["/etc/hosts"].clone());
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_kept_trial_is_rolled_back_with_the_folders_that_it_made() {
+    let model = Model::new();
+    let before = model.tree();
+    kept(&model, &["many", "/etc/netplan/x.d", "0"]);
+    ask(&model, &rollback(false)).unwrap();
+    assert_eq!(model.tree(), before);
+}
+
+#[test]
+fn links_and_files_of_others_are_written_over_by_no_plan() {
+    const FOREIGN: &str = "/etc/sysctl.d/90-crosstie.conf";
+    for file in ["/etc/hosts", "/etc/nccl.conf", FOREIGN] {
+        let model = Model::new();
+        let path = model.path(file);
+        let order = model.order();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        if file == FOREIGN {
+            fs::write(&path, "vm.swappiness = 1\n").unwrap();
+        } else {
+            link(&path);
+        }
+        let before = fs::read_to_string(&path).unwrap();
+        let refused = ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.starts_with(file), "{said}");
+        assert!(said.contains("nothing was changed"), "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    }
+}
+
+fn link(path: &Path) {
+    let target = path.with_extension("site");
+    fs::write(&target, "127.0.0.1 localhost\n").unwrap();
+    std::os::unix::fs::symlink(target, path).unwrap();
+}
+
+#[test]
+fn a_link_in_place_of_a_folder_is_rolled_back_and_what_it_leads_to_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let model = Model::new();
+    let before = model.tree();
+    let elsewhere = model.path("/srv/netplan");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::set_permissions(&elsewhere, fs::Permissions::from_mode(0o711)).unwrap();
+    trial(&model, &["link", "/etc/netplan", "/srv/netplan"]);
+    model.time_is_up();
+    assert_eq!(model.tree(), before);
+    assert!(
+        model
+            .path("/etc/netplan")
+            .symlink_metadata()
+            .unwrap()
+            .is_dir()
+    );
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    let mode = fs::metadata(&elsewhere).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o711);
+}
+
+#[test]
+fn thousands_of_new_files_are_rolled_back() {
+    let model = Model::new();
+    let before = model.tree();
+    trial(&model, &["many", "/etc/netplan/new.d", "5000"]);
+    model.time_is_up();
+    assert_eq!(model.tree(), before);
+}
+
+/// A profile that is a link is set aside as one.
+#[test]
+fn a_linked_profile_comes_back_as_a_link() {
+    let model = Model::new();
+    let path = model.path("/etc/netplan/40-fabric.yaml");
+    let target = model.path("/srv/fabric.yaml");
+    fs::create_dir_all(target.parent().unwrap()).unwrap();
+    fs::rename(&path, &target).unwrap();
+    std::os::unix::fs::symlink(&target, &path).unwrap();
+    configured(&model);
+    let was_set_aside = model.path("/etc/netplan/40-fabric.yaml.crosstie~");
+    assert!(was_set_aside.is_symlink());
+    ask(&model, &rollback(false)).unwrap();
+    assert_eq!(fs::read_link(&path).unwrap(), target);
+    assert!(!was_set_aside.is_symlink());
+}
+
+/// Somebody else's change is no interrupted one, only because systemd is slow.
+#[test]
+fn a_systemd_that_does_not_answer_ends_no_pending_change() {
+    let model = Model::new();
+    let applied = ask(&model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
+    let ChangeReply::Armed(armed) = applied else {
+        panic!("{applied:?}");
+    };
+    let is_silent = |silent| model.systemd_is_silent.store(silent, Ordering::SeqCst);
+    is_silent(true);
+    let states = status(&model).transactions;
+    assert_eq!(states[0].state, TransactionState::Applied, "{states:?}");
+    is_silent(false);
+    let transaction = armed.transaction;
+    ask(&model, &ChangeRequest::Confirm { transaction }).unwrap();
+}
+
+/// Nothing was touched yet: no manager is asked for anything, and no interface is configured anew.
+#[test]
+fn what_was_cut_off_before_its_guard_is_ended_without_touching_the_node() {
+    let model = Model::new();
+    let order = model.order();
+    model.dying(0, || {
+        ask(&model, &ChangeRequest::Apply(Box::new(order.clone())))
+    });
+    let named = model
+        .edges()
+        .iter()
+        .position(|edge| *edge == "a journal has its name");
+    let model = Model::new();
+    let edge = u32::try_from(named.unwrap() + 1).unwrap();
+    let died = model.dying(edge, || ask(&model, &ChangeRequest::Apply(Box::new(order))));
+    assert!(died.is_none());
+    let before = (model.tree(), model.kernel());
+    model.managers_fail.store(true, Ordering::SeqCst);
+    let found = status(&model);
+    assert_eq!(found.drift, []);
+    assert_eq!(found.transactions[0].state, TransactionState::RolledBack);
+    assert_eq!((model.tree(), model.kernel()), before);
 }

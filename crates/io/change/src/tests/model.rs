@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -56,6 +56,8 @@ pub(super) struct Model {
     pub(super) systemctl_fails: AtomicBool,
     /// The same, from when a guard should go.
     pub(super) guard_stays: AtomicBool,
+    /// systemd does not say whether a guard waits.
+    pub(super) systemd_is_silent: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
     /// Why nobody waits any more.
@@ -138,6 +140,7 @@ impl Model {
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
+            systemd_is_silent: AtomicBool::new(false),
             refused: Mutex::default(),
             abandoned: Mutex::default(),
         }
@@ -319,8 +322,9 @@ impl SystemAccess for Model {
         self.systemctl()
     }
 
-    fn is_guard_waiting(&self) -> bool {
-        self.armed().is_some()
+    fn is_guard_waiting(&self) -> Option<bool> {
+        let is_silent = self.systemd_is_silent.load(Ordering::SeqCst);
+        (!is_silent).then(|| self.armed().is_some())
     }
 
     fn disarm(&self) -> Result<(), GuardSetupError> {
@@ -396,7 +400,7 @@ impl SystemAccess for Model {
         self.ask_managers()
     }
 
-    fn before(&self, _now: &Facts, interfaces: &[String]) -> RuntimeSnapshot {
+    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
         let kernel = self.kernel.lock().unwrap();
         let links = interfaces.iter().map(|name| {
             let found = &kernel.interfaces[name];
@@ -424,7 +428,7 @@ impl SystemAccess for Model {
             .keys()
             .cloned()
             .collect::<Vec<_>>();
-        (self.before(&self.facts, &names), Vec::new())
+        (self.before(&names), Vec::new())
     }
 
     fn run_trial(
@@ -432,10 +436,20 @@ impl SystemAccess for Model {
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        // `write PATH TEXT` or `remove PATH`.
+        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, or `many PATH COUNT` in a new one.
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
+            "link" => {
+                fs::remove_dir_all(&path).unwrap();
+                symlink(self.path(&command[2]), path).unwrap();
+            }
+            "many" => {
+                fs::create_dir(&path).unwrap();
+                for number in 0..command[2].parse::<u32>().unwrap() {
+                    fs::write(path.join(number.to_string()), "").unwrap();
+                }
+            }
             _ => fs::remove_file(path).unwrap(),
         }
         Ok(TryCommandResult {

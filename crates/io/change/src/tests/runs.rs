@@ -124,7 +124,7 @@ fn a_guard_is_a_processes_own_unless_another_has_begun_a_change_since() {
     // Who is at work now may be about to begin.
     assert_eq!(is_own(&first), [false, true]);
     let second = begin(&model, &trial());
-    assert!(model.is_guard_waiting());
+    assert_eq!(model.is_guard_waiting(), Some(true));
     assert_eq!(is_own(&first), [false; 2]);
     assert_eq!(is_own(&second), [true; 2]);
     model.time_is_up();
