@@ -224,6 +224,58 @@ fn thousands_of_ports_on_one_cable_hold_nobody_up() {
     in_time(&["doctor", "--from", path]);
 }
 
+/// Two twins with thousands of addresses in one subnet: one finding of a few lines.
+#[test]
+fn thousands_of_addresses_hold_nobody_up() {
+    let most = 16_384;
+    let refused = with_addresses(most + 2);
+    let (_, stdout, stderr) = command::crosstie("", &["doctor", "--from", refused.1.as_str()]);
+    let said = stdout + &stderr;
+    assert!(said.contains("addresses, and no more than"), "{said}");
+    let most = with_addresses(most - 64);
+    let found: Value =
+        serde_json::from_str(&in_time(&["doctor", "--json", "--from", most.1.as_str()])).unwrap();
+    let findings = found["nodes"][0]["findings"].as_array().unwrap().iter();
+    let found = findings.filter(|finding| finding["id"] == "twins-same-subnet");
+    let evidence: Vec<usize> = found
+        .map(|finding| finding["evidence"].as_array().unwrap().len())
+        .collect();
+    assert!(
+        matches!(evidence[..], [count] if count < 100),
+        "{evidence:?}"
+    );
+}
+
+/// A Spark with so many addresses on the twins of its cable, in one subnet: the folder that holds the capture, and its path.
+fn with_addresses(count: usize) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let spark = samples::fixtures().join("nodes/spark-healthy");
+    let loaded = capture::load(&spark).unwrap().into_iter().next().unwrap();
+    let mut raw = loaded.raw.unwrap();
+    let told = raw.command("ip-addr.json").into_known().unwrap();
+    let mut links: Vec<Value> = serde_json::from_str(told).unwrap();
+    let twins = links.iter_mut().filter(|link| {
+        matches!(
+            link["ifname"].as_str(),
+            Some("enp1s0f1np1" | "enP2p1s0f1np1")
+        )
+    });
+    for (twin, link) in (0..2).zip(twins) {
+        let addresses = (0..count / 2).map(|index| {
+            let (high, low) = (index / 250, index % 250 + 1);
+            json!({"family": "inet", "local": format!("10.{}.{high}.{low}", 100 + twin),
+                "prefixlen": 7, "scope": "global"})
+        });
+        link["addr_info"] = addresses.collect();
+    }
+    let text = serde_json::to_vec(&links).unwrap();
+    raw.insert("cmd/ip-addr.json", CaptureEntry::File(text));
+    let path = folder.path().join("addressed.tar.gz");
+    capture::write(&raw, &path).unwrap();
+    let path = path.display().to_string();
+    (folder, path)
+}
+
 /// More than any machine has is not looked at, and whoever was read with it is.
 #[test]
 fn a_machine_that_cannot_be_is_refused_at_once_and_its_neighbour_shown() {

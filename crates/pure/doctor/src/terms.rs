@@ -115,12 +115,13 @@ pub(crate) fn fabric_names<'a>(node: &ExaminedNode<'a>) -> BTreeSet<&'a str> {
 
 /// Whether two interfaces share one routing table: a VRF keeps its members' apart.
 pub(crate) fn share_routes(facts: &Facts, a: &Interface, b: &Interface) -> bool {
-    let vrf = |interface: &Interface| {
-        let master = facts.network.interface(interface.master.known()?)?;
-        let is_vrf = master.kind.known().is_some_and(|kind| kind == "vrf");
-        is_vrf.then(|| master.name.clone())
-    };
-    vrf(a) == vrf(b)
+    vrf_of(facts, a) == vrf_of(facts, b)
+}
+
+pub(crate) fn vrf_of<'a>(facts: &'a Facts, interface: &Interface) -> Option<&'a str> {
+    let master = facts.network.interface(interface.master.known()?)?;
+    let is_vrf = master.kind.known().is_some_and(|kind| kind == "vrf");
+    is_vrf.then_some(&*master.name)
 }
 
 pub(crate) fn overlap(a: &IpNet, b: &IpNet) -> bool {

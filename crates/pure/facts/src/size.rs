@@ -8,6 +8,7 @@ use memchr::memmem;
 use crate::RawCapture;
 
 const MOST_INTERFACES: usize = 16_384;
+const MOST_ADDRESSES: usize = 16_384;
 const MOST_FUNCTIONS: usize = 65_536;
 /// A card has two, a switch less than a hundred.
 const MOST_PORTS_OF_DEVICE: usize = 256;
@@ -43,10 +44,11 @@ pub fn check_size(raw: &RawCapture) -> Result<(), MachineTooLarge> {
     };
     let count = |directory: &str| raw.names(directory).len();
     let shown = raw.command("ip-addr.json").into_known().unwrap_or("");
-    let shown = memmem::find_iter(shown.as_bytes(), "\"ifname\"").count();
+    let times = |key: &str| memmem::find_iter(shown.as_bytes(), key).count();
+    within("addresses", times("\"local\""), MOST_ADDRESSES)?;
     within(
         "interfaces",
-        shown.max(count("sys/class/net")),
+        times("\"ifname\"").max(count("sys/class/net")),
         MOST_INTERFACES,
     )?;
     within(

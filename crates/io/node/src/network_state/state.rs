@@ -58,6 +58,7 @@ pub(super) struct SavedLink {
     pub(super) permanent_mac: HexBytes,
     pub(super) up: bool,
     pub(super) mtu: u32,
+    pub(super) options: LinkOptions,
     /// Index of the bridge, bond or VRF that it belongs to.
     pub(super) master: Option<u32>,
     /// Index of the link below, or a veth's peer.
@@ -68,6 +69,17 @@ pub(super) struct SavedLink {
     pub(super) settings: HexBytes,
     /// `IFLA_INFO_SLAVE_DATA` of a bridge's port.
     pub(super) port_settings: HexBytes,
+}
+
+/// What `ip link set` changes besides. `None` was not read: journals of older builds have none of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct LinkOptions {
+    /// Of `OPTION_FLAGS` alone.
+    pub(super) flags: Option<u32>,
+    pub(super) transmit_queue: Option<u32>,
+    pub(super) group: Option<u32>,
+    pub(super) alias: Option<HexBytes>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

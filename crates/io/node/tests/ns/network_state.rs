@@ -171,6 +171,7 @@ fn ns_changed_settings_are_restored() {
         "state-changed",
         &[
             "ip link set v0 mtu 1400",
+            "ip link set v0 arp off multicast off promisc on allmulticast on txqueuelen 7 alias hello group 5",
             "ip link set w0 down",
             "ip link set idle-peer up",
             "ip link set mv0 address 02:00:00:00:00:77",

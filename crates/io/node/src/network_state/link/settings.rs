@@ -1,6 +1,9 @@
-//! Masters, MAC, MTU and state of links that are there; and links that are new.
+//! Masters, MAC, MTU, options and state of links that are there; and links that are new.
 
-use super::{IFF_UP, IFLA_ADDRESS, IFLA_MASTER, IFLA_MTU, LINK, kind, port, request};
+use super::{
+    IFF_UP, IFLA_ADDRESS, IFLA_GROUP, IFLA_IFALIAS, IFLA_MASTER, IFLA_MTU, IFLA_TXQLEN, LINK,
+    OPTION_FLAGS, kind, port, request,
+};
 use crate::{
     netlink::NetlinkError,
     network_state::{
@@ -8,7 +11,7 @@ use crate::{
         kernel::KernelNetwork,
         obstacle::NetworkRestoreObstacle,
         raw_message::RawMessage,
-        state::{NetworkState, SavedLink, SnapshotScope},
+        state::{LinkOptions, NetworkState, SavedLink, SnapshotScope},
     },
 };
 use rustix::io::Errno;
@@ -115,6 +118,9 @@ pub(in crate::network_state) fn restore_settings(
         if let Err(source) = port::restore(kernel, old, now) {
             obstacles.push(failed(now, "the bridge port's settings", source));
         }
+        if let Err(source) = set_options(kernel, old, now) {
+            obstacles.push(failed(now, "the options", source));
+        }
         if old.up != now.up
             && let Err(source) = set_up(kernel, now.index, old.up)
         {
@@ -172,6 +178,39 @@ fn set_mac(
         }
         done => done,
     }
+}
+
+/// Flags, length of the queue, group and alias.
+fn set_options(
+    kernel: &mut KernelNetwork,
+    old: &SavedLink,
+    now: &SavedLink,
+) -> Result<(), NetlinkError> {
+    let LinkOptions {
+        flags,
+        transmit_queue,
+        group,
+        alias,
+    } = &old.options;
+    let mut message = request(now.index);
+    if let Some(flags) = flags.filter(|_| *flags != now.options.flags) {
+        message.set_header_u32(8, flags);
+        message.set_header_u32(12, OPTION_FLAGS);
+    }
+    if let Some(length) = transmit_queue.filter(|_| *transmit_queue != now.options.transmit_queue) {
+        message.set(IFLA_TXQLEN, &length.to_ne_bytes());
+    }
+    if let Some(group) = group.filter(|_| *group != now.options.group) {
+        message.set(IFLA_GROUP, &group.to_ne_bytes());
+    }
+    if let Some(alias) = alias.as_ref().filter(|_| *alias != now.options.alias) {
+        // Ends in a zero as a string; empty, it removes the alias.
+        message.set(IFLA_IFALIAS, &alias.0);
+    }
+    if message == request(now.index) {
+        return Ok(());
+    }
+    kernel.change(LINK.new, 0, &message)
 }
 
 fn set_up(kernel: &mut KernelNetwork, index: u32, up: bool) -> Result<(), NetlinkError> {

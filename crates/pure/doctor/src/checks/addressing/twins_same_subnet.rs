@@ -1,5 +1,7 @@
 //! Two fabric interfaces of one node have addresses in one subnet.
 
+use std::{cmp::Ordering, collections::BTreeMap};
+
 use crosstie_model::{
     Facts, Severity,
     facts::net::{Interface, InterfaceAddress, RoutingRule},
@@ -7,7 +9,7 @@ use crosstie_model::{
 
 use crate::{
     Check, CheckFunctions, CheckHit, ExaminedNode,
-    terms::{address_source, effective, listed, overlap, roce, share_routes, sysctl},
+    terms::{address_source, effective, listed, overlap, roce, sysctl, vrf_of},
 };
 
 pub(super) const CHECK: Check = Check {
@@ -35,6 +37,9 @@ pub(super) const CHECK: Check = Check {
     run: CheckFunctions::node(run),
 };
 
+/// Of one subnet.
+const MAX_SHOWN: usize = 32;
+
 type Held<'a> = (&'a Interface, &'a InterfaceAddress);
 
 fn run(node: &ExaminedNode) -> Vec<CheckHit> {
@@ -49,9 +54,12 @@ fn run(node: &ExaminedNode) -> Vec<CheckHit> {
             let mut names: Vec<&str> = group.iter().map(|(netdev, _)| netdev.name.as_str()).collect();
             names.dedup();
             let mut hit = CheckHit::new(severity, listed(&names));
-            for (netdev, address) in &group {
+            for (netdev, address) in group.iter().take(MAX_SHOWN) {
                 let what = format!("address of {}", netdev.name);
                 hit = hit.saw(what, address.net, address_source(&netdev.name));
+            }
+            if let Some(more) = group.len().checked_sub(MAX_SHOWN).filter(|more| *more > 0) {
+                hit = hit.saw("more addresses in it", more, "ip addr show");
             }
             if severity == Severity::Info {
                 hit = hit
@@ -70,29 +78,51 @@ fn groups<'a>(node: &ExaminedNode<'a>) -> Vec<Vec<Held<'a>>> {
         .collect();
     // Where a router announces a prefix on a flat network, both twins make themselves an IPv6 address in it.
     held.retain(|(_, address)| address.net.addr().is_ipv4() || !address.dynamic);
-    held.sort_by(|a, b| (&a.0.name, a.1.net).cmp(&(&b.0.name, b.1.net)));
+    held.sort_by(order);
     held.dedup_by(|a, b| a.0.name == b.0.name && a.1.net == b.1.net);
-    let mut groups: Vec<Vec<Held>> = Vec::new();
+    let mut by_routes: BTreeMap<Option<&str>, Vec<Held>> = BTreeMap::new();
     for entry in held {
-        let fits = |(netdev, address): &Held| {
-            overlap(&address.net, &entry.1.net) && share_routes(node.facts, netdev, entry.0)
-        };
-        match groups.iter_mut().find(|group| group.iter().any(fits)) {
-            Some(group) => group.push(entry),
-            None => groups.push(vec![entry]),
-        }
+        let vrf = vrf_of(node.facts, entry.0);
+        by_routes.entry(vrf).or_default().push(entry);
     }
+    let mut groups: Vec<Vec<Held>> = by_routes.into_values().flat_map(by_subnet).collect();
     groups.retain(|group| {
         group
             .iter()
             .any(|(netdev, _)| netdev.name != group[0].0.name)
     });
+    groups.sort_by(|a, b| order(&a[0], &b[0]));
+    groups
+}
+
+fn order(a: &Held, b: &Held) -> Ordering {
+    (&a.0.name, a.1.net).cmp(&(&b.0.name, b.1.net))
+}
+
+/// Two subnets are one in the other, or apart: in the order of where they begin, the widest first, each that is not in the last
+/// group's first begins a group.
+fn by_subnet(mut held: Vec<Held>) -> Vec<Vec<Held>> {
+    held.sort_by_key(|(_, address)| (address.net.network(), address.net.prefix_len()));
+    let mut groups: Vec<Vec<Held>> = Vec::new();
+    for entry in held {
+        match groups.last_mut() {
+            Some(group) if overlap(&group[0].1.net, &entry.1.net) => group.push(entry),
+            _ => groups.push(vec![entry]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_by(order);
+    }
     groups
 }
 
 /// Each address has a rule that sends what comes from it to a table of its own, and no interface answers ARP for
 /// another's address. Rules that were not read are not there; ARP settings that were not read may be.
 fn is_handled(facts: &Facts, group: &[Held]) -> bool {
+    // Nobody writes a rule for each of so many.
+    if group.len() > MAX_SHOWN {
+        return false;
+    }
     let mut tables: Vec<(&str, &str)> = Vec::new();
     for (netdev, address) in group {
         let Some(rule) = source_rule(facts, address) else {
