@@ -269,7 +269,7 @@ fn with_addresses(count: usize) -> (tempfile::TempDir, String) {
         link["addr_info"] = addresses.collect();
     }
     let text = serde_json::to_vec(&links).unwrap();
-    raw.insert("cmd/ip-addr.json", CaptureEntry::File(text));
+    raw.insert_command("ip-addr.json", CaptureEntry::File(text));
     let path = folder.path().join("addressed.tar.gz");
     capture::write(&raw, &path).unwrap();
     let path = path.display().to_string();

@@ -33,7 +33,7 @@ fn a_file_that_cannot_be_used_is_named() {
     }
     let (code, _, stderr) = restore(&format!("format = 1\n#{}", "x".repeat(1 << 20)));
     assert_eq!(code, 2);
-    assert!(stderr.contains("larger than"), "{stderr}");
+    assert!(stderr.contains("more than 1048576 bytes"), "{stderr}");
 }
 
 #[test]

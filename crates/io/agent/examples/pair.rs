@@ -17,8 +17,8 @@ use std::{
 use crosstie_model::Mtu;
 use crosstie_node::{LocalFileTree, host};
 use crosstie_rdma::{
-    EngineResources, LatencyMessage, NodeShare, RdmaEndpoints, RdmaFigures, RdmaOpenRequest,
-    RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes, open,
+    EngineResources, HostResourceShare, LatencyOperation, RdmaEndpoints, RdmaFigures,
+    RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes, open,
 };
 use crosstie_verbs::VerbsLibrary;
 
@@ -39,7 +39,7 @@ fn main() -> Result<()> {
             transfer: RdmaTransfer::Send,
         },
         "send-latency" => RdmaTest::Latency {
-            message: LatencyMessage::Send,
+            message: LatencyOperation::Send,
         },
         _ => return Err(USAGE.into()),
     };
@@ -69,7 +69,7 @@ fn main() -> Result<()> {
             cool_down: 0,
             silence: 5000,
         },
-        share: NodeShare { index: 0, count: 2 },
+        share: HostResourceShare { index: 0, count: 2 },
     };
     println!("{:.6}", run(&request)?);
     Ok(())
@@ -84,7 +84,7 @@ fn run(request: &RdmaOpenRequest) -> Result<f64> {
         let far = scope.spawn(move || {
             let request = RdmaOpenRequest {
                 role: RdmaRole::Responder,
-                share: NodeShare { index: 1, count: 2 },
+                share: HostResourceShare { index: 1, count: 2 },
                 ..request.clone()
             };
             one_end(request, &to_near, &from_near, over)

@@ -40,7 +40,7 @@ pub use calls::{
 pub use client::{CallError, call, call_while_wanted, call_with_stream};
 pub use context::{CallContext, CallStopped};
 pub use engines::{
-    EngineMessage, OpenedTestEnd, RdmaConditions, RdmaTestEngine, TcpTestEngine, TestEngine,
+    EngineMessage, OpenedTestEnd, RdmaEndPlacement, RdmaTestEngine, TcpTestEngine, TestEngine,
     TestEngineError, TestEngineName, WorkerOptions, serve_engine,
 };
 pub use in_process::{InProcessSession, open};

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// A program of the system that did not do its work.
 #[derive(Debug, Error)]
-pub enum ProgramError {
+pub enum ExternalProgramError {
     #[error("{program} is not installed")]
     Missing { program: String },
     #[error("{command}: not permitted")]
@@ -69,7 +69,7 @@ pub enum StepError {
     #[error(transparent)]
     Packages(#[from] RunToEndError),
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Program(#[from] ExternalProgramError),
 }
 
 impl StepError {
@@ -142,7 +142,7 @@ impl PlannedFileError {
 #[derive(Debug, Error)]
 pub(super) enum ManagerError {
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Program(#[from] ExternalProgramError),
     #[error("{path}, which {generator} made, cannot be removed")]
     Generated {
         generator: &'static str,
@@ -238,7 +238,7 @@ pub enum GuardSetupError {
         source: io::Error,
     },
     #[error("systemd does not take the guard")]
-    Manager(#[from] ProgramError),
+    Manager(#[from] ExternalProgramError),
     #[error(
         "systemd runs no guard that acts at {} s after the boot: {found}",
         .wanted.as_secs_f64()
@@ -277,7 +277,7 @@ pub(super) enum RollbackObstacle {
     Network(#[from] network_state::NetworkRestoreObstacle),
     /// Of a journal that an older build has written.
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Program(#[from] ExternalProgramError),
     #[error("its end is not noted in {path}")]
     State {
         path: String,

@@ -141,7 +141,20 @@ impl FileImage {
         if let Some(target) = &metadata.link {
             return metadata.restore_link(system, &path, target);
         }
-        let bytes = durable::read_bounded(File::open(saved)?, MAX_FILE_BYTES)?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let copy = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(saved)?;
+        let bytes = durable::read_bounded(copy, MAX_FILE_BYTES)?;
+        if self
+            .sum
+            .as_ref()
+            .is_some_and(|wanted| *wanted != sum(&bytes))
+        {
+            let why = format!("its copy {} is damaged", saved.display());
+            return Err(io::Error::other(why));
+        }
         let written = durable::write_with_metadata(system, &path, &bytes, metadata.mode, |file| {
             metadata.apply_to(file)
         });

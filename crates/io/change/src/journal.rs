@@ -29,6 +29,8 @@ pub(super) const FORMAT: u32 = 1;
 /// A journal with the plan of a machine of many ports has some tens of kilobytes.
 const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 const JOURNAL: &str = "journal.json";
+/// Of a journal that could not be read, in the folder that it leaves.
+const UNREADABLE_JOURNAL: &str = "unreadable-journal.json";
 const STATE: &str = "state.json";
 const PROGRAM: &str = "crosstie";
 const UNFINISHED_FOLDER: &str = ".unfinished";
@@ -219,9 +221,8 @@ impl StoredTransaction {
     }
 
     pub(super) fn open(folder: &Path) -> Result<Self, ChangeJournalError> {
-        let at_folder = ChangeJournalError::at(folder);
-        let journal: ChangeJournal =
-            durable::read_json(&folder.join(JOURNAL), MAX_JOURNAL_BYTES).map_err(&at_folder)?;
+        let journal: ChangeJournal = durable::read_json(&folder.join(JOURNAL), MAX_JOURNAL_BYTES)
+            .map_err(ChangeJournalError::at(&folder.join(JOURNAL)))?;
         if journal.format != FORMAT {
             return Err(ChangeJournalError::Format {
                 folder: folder.display().to_string(),
@@ -233,23 +234,32 @@ impl StoredTransaction {
         Ok(Self {
             folder: folder.to_owned(),
             journal,
-            progress: read_progress(&folder.join(STATE)).map_err(at_folder)?,
+            progress: read_progress(&folder.join(STATE))
+                .map_err(ChangeJournalError::at(&folder.join(STATE)))?,
         })
     }
 
     /// Oldest first.
     pub(super) fn all(state: &Path) -> Result<Vec<Self>, ChangeJournalError> {
-        let entries = match fs::read_dir(state) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(ChangeJournalError::at(state)(error)),
-        };
-        let folders = entries.flatten().map(|entry| entry.path());
-        let mut folders: Vec<PathBuf> =
-            folders.filter(|path| path.join(JOURNAL).exists()).collect();
-        folders.retain(|path| !path.ends_with(UNFINISHED_FOLDER));
-        folders.sort();
+        let folders = folders_with(state, JOURNAL)?;
         folders.iter().map(|folder| Self::open(folder)).collect()
+    }
+
+    /// Journals that cannot be read are journals no more; their folders stay.
+    pub(super) fn set_unreadable_aside(state: &Path) -> Result<(), ChangeJournalError> {
+        for folder in folders_with(state, JOURNAL)? {
+            // One of another build has a program that rolls it back.
+            if matches!(Self::open(&folder), Err(ChangeJournalError::System(_))) {
+                let aside = folder.join(UNREADABLE_JOURNAL);
+                durable::rename_synced(&RealDisk, &folder.join(JOURNAL), &aside)
+                    .map_err(ChangeJournalError::at(&folder))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn unreadable_folders(state: &Path) -> Result<Vec<PathBuf>, ChangeJournalError> {
+        folders_with(state, UNREADABLE_JOURNAL)
     }
 
     pub(super) fn program(&self) -> PathBuf {
@@ -383,12 +393,32 @@ impl StoredTransaction {
         )
     }
 
+    /// And the room that was reserved: nothing will be rolled back from there.
+    pub(super) fn remove_program(folder: &Path) {
+        for name in [PROGRAM, RESERVE] {
+            let _ = durable::remove(&folder.join(name));
+        }
+    }
+
     pub(super) fn forget(&self) -> io::Result<()> {
         // The journal goes first: a folder without one is nothing.
         durable::remove_synced(&RealDisk, &self.folder.join(JOURNAL))?;
         fs::remove_dir_all(&self.folder)?;
         durable::sync_folder(durable::parent_folder(&self.folder))
     }
+}
+
+fn folders_with(state: &Path, name: &str) -> Result<Vec<PathBuf>, ChangeJournalError> {
+    let entries = match fs::read_dir(state) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(ChangeJournalError::at(state)(error)),
+    };
+    let folders = entries.flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = folders.filter(|path| path.join(name).exists()).collect();
+    folders.retain(|path| !path.ends_with(UNFINISHED_FOLDER));
+    folders.sort();
+    Ok(folders)
 }
 
 fn write_json(system: &dyn SystemAccess, path: &Path, value: &impl Serialize) -> io::Result<()> {

@@ -29,7 +29,9 @@ use std::{path::Path, time::Duration};
 
 use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest};
 
-pub use error::{ChangeJournalError, GuardRunError, GuardSetupError, ProgramError, StepError};
+pub use error::{
+    ChangeJournalError, ExternalProgramError, GuardRunError, GuardSetupError, StepError,
+};
 pub use session::{RollbackOnSessionEnd, SessionTransaction};
 
 use node_system::NodeSystem;

@@ -5,13 +5,13 @@ use std::time::Duration;
 use crosstie_facts::ReadGap;
 use crosstie_node::command::{self, CommandLimits};
 
-use crate::error::ProgramError;
+use crate::error::ExternalProgramError;
 
 /// A manager's program on a slow machine. Less than the guard's own time, so that one that hangs ends in a rollback.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program of the system, with everything that it said where it failed.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, ProgramError> {
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, ExternalProgramError> {
     run_within(program, arguments, PROGRAM_TIMEOUT)
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn run_within(
     program: &str,
     arguments: &[&str],
     deadline: Duration,
-) -> Result<String, ProgramError> {
+) -> Result<String, ExternalProgramError> {
     let bounds = CommandLimits {
         deadline,
         ..CommandLimits::default()
@@ -30,11 +30,11 @@ pub(crate) fn run_within(
     };
     let command = format!("{program} {}", arguments.join(" "));
     Err(match gap {
-        ReadGap::Absent => ProgramError::Missing {
+        ReadGap::Absent => ExternalProgramError::Missing {
             program: program.to_owned(),
         },
-        ReadGap::Denied => ProgramError::Denied { command },
-        ReadGap::TooLarge => ProgramError::TooLarge { command },
-        ReadGap::Failed(complaint) => ProgramError::Failed { command, complaint },
+        ReadGap::Denied => ExternalProgramError::Denied { command },
+        ReadGap::TooLarge => ExternalProgramError::TooLarge { command },
+        ReadGap::Failed(complaint) => ExternalProgramError::Failed { command, complaint },
     })
 }

@@ -1,6 +1,12 @@
 //! How a change ends: kept, or undone; and what is known of it afterwards.
 
-use std::{collections::BTreeSet, ffi::OsStr, fs, io, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crosstie_durable::remove_tree;
 use crosstie_model::change::{
@@ -228,10 +234,9 @@ fn rollback_next(
     }
     let id = transaction.journal.id.clone();
     system.own(&id);
-    rollback_one(system, transaction, why).map_err(|error| ChangeError::Stuck {
-        step: format!("rolling back {id}"),
+    rollback_one(system, transaction, why).map_err(|error| ChangeError::NoGuard {
         why: told(&error),
-        also: "nothing of it is done".to_owned(),
+        installed: Vec::new(),
     })
 }
 
@@ -246,6 +251,13 @@ pub(super) fn rollback_one(
         return Ok(rollback::end_unbegun(system, transaction, why));
     }
     if system.is_guard_waiting() != Some(true) {
+        // It knows the journal's format, or it would not have read it.
+        let program = transaction.program();
+        if !program.exists()
+            && let Err(error) = system.store_program(&program)
+        {
+            tracing::warn!("{} cannot be written: {error}", program.display());
+        }
         let armed = system.arm(
             &transaction.journal.id,
             &transaction.program(),
@@ -256,6 +268,7 @@ pub(super) fn rollback_one(
             && !transaction.progress.state.is_open()
             && !error.is_disk_error()
         {
+            let _ = system.disarm();
             return Err(error);
         }
     }
@@ -348,6 +361,10 @@ pub(super) fn uninstall(
     force: bool,
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock_now(state)?;
+    if force {
+        StoredTransaction::set_unreadable_aside(state)
+            .map_err(|error| journal_error("a journal", told(&error)))?;
+    }
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
     let why = rollback_command_reason(system, "uninstall");
@@ -366,34 +383,47 @@ pub(super) fn uninstall(
     let holds_a_copy = |found: &StoredTransaction| {
         !found.progress.unrestored.is_empty() || rollback::has_kept_edits(found)
     };
-    let needed: Vec<StoredTransaction> = all(state)?.into_iter().filter(holds_a_copy).collect();
+    let needed = all(state)?.into_iter().filter(holds_a_copy);
+    let needed: Vec<PathBuf> = needed.map(|found| found.folder).collect();
+    let unreadable = StoredTransaction::unreadable_folders(state)
+        .map_err(|error| journal_error("a journal", told(&error)))?;
+    let kept: Vec<&PathBuf> = needed.iter().chain(&unreadable).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
     if is_unguarded {
+        for folder in &needed {
+            StoredTransaction::remove_program(folder);
+        }
         let home = system.path(super::HOME_FOLDER);
-        let removed = if needed.is_empty() {
+        let removed = if kept.is_empty() {
             remove_tree(&home).map(drop)
         } else {
-            remove_all_but(&home, state, &needed)
+            remove_all_but(&home, state, &kept)
         };
         if let Err(error) = removed {
             outcome.left.push(format!("{}: {error}", home.display()));
         }
     }
-    for transaction in needed {
-        let folder = transaction.folder.display();
-        outcome.left.push(format!(
-            "{folder} has the only copy of files that were edited or could not be restored; remove it when you do not need them"
-        ));
-    }
+    outcome.left.extend(needed.iter().map(|folder| {
+        format!(
+            "{} has the only copy of files that were edited or could not be restored; remove it when you do not need them",
+            folder.display()
+        )
+    }));
+    outcome.left.extend(unreadable.iter().map(|folder| {
+        format!(
+            "{} has a journal that cannot be read: what it changed was not rolled back; before-* are the files as they were",
+            folder.display()
+        )
+    }));
     drop(lock);
     Ok(ChangeReply::RolledBack(outcome))
 }
 
 /// Everything below `home` but those journals.
-fn remove_all_but(home: &Path, state: &Path, needed: &[StoredTransaction]) -> io::Result<()> {
+fn remove_all_but(home: &Path, state: &Path, kept: &[&PathBuf]) -> io::Result<()> {
     remove_entries(home, |name| Some(name) == state.file_name())?;
     remove_entries(state, |name| {
-        let mut folders = needed.iter().filter_map(|kept| kept.folder.file_name());
+        let mut folders = kept.iter().filter_map(|folder| folder.file_name());
         name == lock::FILE_NAME || folders.any(|folder| folder == name)
     })
 }

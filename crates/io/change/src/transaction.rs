@@ -17,7 +17,7 @@ use crosstie_model::{
 
 use super::{
     boot_program,
-    error::{PlannedFileError, StepError, TransactionError, told},
+    error::{ChangeJournalError, PlannedFileError, StepError, TransactionError, told},
     files::{self, PreparedFiles},
     journal::{ChangeJournal, FORMAT, StoredTransaction},
     lock::{self, ChangeLock},
@@ -45,9 +45,18 @@ pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
 }
 
 pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
-    StoredTransaction::all(state).map_err(|error| ChangeError::Journal {
-        what: "the journals".to_owned(),
-        why: told(&error),
+    StoredTransaction::all(state).map_err(|error| {
+        // One of another build says itself what rolls it back.
+        let way_out = match &error {
+            ChangeJournalError::System(_) => {
+                "; `crosstie uninstall --force` sets it aside and rolls back the others"
+            }
+            ChangeJournalError::Format { .. } => "",
+        };
+        ChangeError::Journal {
+            what: "a journal cannot be read".to_owned(),
+            why: told(&error) + way_out,
+        }
     })
 }
 

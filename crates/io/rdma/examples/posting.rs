@@ -10,8 +10,8 @@ use std::{path::Path, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    EngineResources, NodeShare, RdmaFigures, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest,
-    RdmaTransfer, TestTimes, open,
+    EngineResources, HostResourceShare, RdmaFigures, RdmaOpenRequest, RdmaPathRequest, RdmaRole,
+    RdmaTest, RdmaTransfer, TestTimes, open,
 };
 use crosstie_verbs::VerbsLibrary;
 
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
             cool_down: 0,
             silence: 5000,
         },
-        share: NodeShare { index: 0, count: 1 },
+        share: HostResourceShare { index: 0, count: 1 },
     };
     let library = VerbsLibrary::open_at(Path::new(library))?;
     let engine = open(&library, request, EngineResources::default())?;

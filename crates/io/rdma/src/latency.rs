@@ -17,7 +17,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    request::LatencyMessage,
+    request::LatencyOperation,
     size_plan::SizePlan,
 };
 
@@ -42,10 +42,10 @@ impl LatencyWork {
     pub(crate) fn new(
         parts: &EngineParts,
         connections: &mut [RdmaConnection],
-        message: LatencyMessage,
+        message: LatencyOperation,
     ) -> Result<Self, RdmaJoinError> {
         let span = match (message, parts.plans.first()) {
-            (LatencyMessage::Send, Some(plan)) => {
+            (LatencyOperation::Send, Some(plan)) => {
                 let target = usize::try_from(plan.layout.target(0, 0)).unwrap_or(usize::MAX);
                 parts.memory.span(target, plan.size)?
             }

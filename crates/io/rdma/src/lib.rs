@@ -26,6 +26,7 @@ pub use engine::{EngineResources, JoinedRdmaEngine, OpenRdmaEngine, RdmaEndpoint
 pub use error::{PrepareError, RdmaJoinError, RdmaOpenError, RdmaRequestError, RdmaRunError};
 pub use figures::{RdmaFigures, VerifiedMessages};
 pub use request::{
-    LatencyMessage, NodeShare, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer,
+    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest,
+    RdmaTransfer,
 };
 pub use size_plan::MemoryCap;

@@ -7,7 +7,7 @@ use crosstie_verbs::{
 use crate::{
     engine::EngineParts,
     error::PrepareError,
-    request::{LatencyMessage, RdmaTest, RdmaTransfer},
+    request::{LatencyOperation, RdmaTest, RdmaTransfer},
     size_plan::SizePlan,
 };
 
@@ -90,12 +90,12 @@ fn operation(test: RdmaTest, peer: RemoteMemory, offset: u64) -> SendOperation {
             RdmaTransfer::Send => SendOperation::Send,
         },
         RdmaTest::Latency { message } => match message {
-            LatencyMessage::WriteWithImmediate => SendOperation::WriteWithImmediate {
+            LatencyOperation::WriteWithImmediate => SendOperation::WriteWithImmediate {
                 to: peer,
                 offset,
                 immediate: 0,
             },
-            LatencyMessage::Send => SendOperation::Send,
+            LatencyOperation::Send => SendOperation::Send,
         },
     }
 }

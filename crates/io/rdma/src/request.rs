@@ -34,13 +34,13 @@ pub struct RdmaOpenRequest {
     pub relaxed_ordering: bool,
     pub path: RdmaPathRequest,
     pub times: TestTimes,
-    pub share: NodeShare,
+    pub share: HostResourceShare,
 }
 
 /// Which of the ends that run on this machine at once it is: each has a processor, and a share of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NodeShare {
+pub struct HostResourceShare {
     pub index: u16,
     pub count: u16,
 }
@@ -64,7 +64,7 @@ pub enum RdmaTest {
     },
     /// A message there and one back, one after the other.
     Latency {
-        message: LatencyMessage,
+        message: LatencyOperation,
     },
     /// Every byte is looked at; no speed is measured.
     Verify {
@@ -86,7 +86,7 @@ pub enum RdmaTransfer {
 /// How a message of a latency test is seen to have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LatencyMessage {
+pub enum LatencyOperation {
     WriteWithImmediate,
     Send,
 }

@@ -10,7 +10,7 @@ use std::{io, path::PathBuf, process::Command, time::Duration};
 use crosstie_node::worker::{WorkerError, WorkerProcess, serve};
 
 pub use error::{TestEngineError, TestEngineName};
-pub use rdma::{RdmaConditions, RdmaTestEngine};
+pub use rdma::{RdmaEndPlacement, RdmaTestEngine};
 pub use tcp::TcpTestEngine;
 use test::TestWorker;
 pub use test::{EngineMessage, OpenedTestEnd, TestEngine};

@@ -23,7 +23,7 @@ pub struct RdmaTestEngine {
 
 /// What an end runs with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RdmaConditions {
+pub struct RdmaEndPlacement {
     pub placement: ThreadPlacement,
     /// Whether its thread could be pinned there.
     pub is_pinned: bool,
@@ -36,7 +36,7 @@ impl TestEngine for RdmaTestEngine {
     type Request = RdmaOpenRequest;
     /// As many queue pairs as were opened, in the same order.
     type Endpoint = RdmaEndpoints;
-    type Conditions = RdmaConditions;
+    type Conditions = RdmaEndPlacement;
     type Figures = RdmaFigures;
     type Open = OpenRdmaEngine;
     type Joined = JoinedRdmaEngine;
@@ -81,7 +81,7 @@ impl TestEngine for RdmaTestEngine {
 fn open_pinned(
     library: &VerbsLibrary,
     request: RdmaOpenRequest,
-) -> Result<(OpenRdmaEngine, RdmaConditions), TestEngineError> {
+) -> Result<(OpenRdmaEngine, RdmaEndPlacement), TestEngineError> {
     let machine = LocalFileTree::machine();
     let share = request.share;
     let (index, count) = (usize::from(share.index), usize::from(share.count));
@@ -92,7 +92,7 @@ fn open_pinned(
         yields: placement.is_short,
     };
     let engine = open(library, request, surroundings).map_err(|error| open_error(&error))?;
-    let conditions = RdmaConditions {
+    let conditions = RdmaEndPlacement {
         placement,
         is_pinned,
         memory_cap: engine.memory_cap(),

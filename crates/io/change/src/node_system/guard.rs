@@ -20,7 +20,7 @@ use crosstie_node::command::{self, CommandLimits};
 
 use crate::{
     CHANGES_FOLDER,
-    error::{GuardRunError, GuardSetupError, ProgramError},
+    error::{ExternalProgramError, GuardRunError, GuardSetupError},
     journal::StoredTransaction,
     renderer,
     system_access::SystemAccess,
@@ -196,7 +196,7 @@ pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunErr
 }
 
 /// At the end of its wait. By systemd, as `rollback_now`; the caller does it itself where systemd does not.
-pub(crate) fn start_rollback_unit() -> Result<(), ProgramError> {
+pub(crate) fn start_rollback_unit() -> Result<(), ExternalProgramError> {
     run_within(
         "systemctl",
         &["start", "--no-block", ROLLBACK_UNIT],

@@ -8,7 +8,7 @@ use ipnet::IpNet;
 use super::older_routes;
 
 use crate::{
-    error::{ProgramError, RollbackObstacle},
+    error::{ExternalProgramError, RollbackObstacle},
     journal::{LinkSnapshot, RuntimeSnapshot},
     program::run,
 };
@@ -42,7 +42,7 @@ pub(super) fn restore(facts: &Facts, before: &RuntimeSnapshot) -> Vec<RollbackOb
     obstacles
 }
 
-fn restore_link(interface: &Interface, before: &LinkSnapshot) -> Result<(), ProgramError> {
+fn restore_link(interface: &Interface, before: &LinkSnapshot) -> Result<(), ExternalProgramError> {
     let name = before.name.as_str();
     let now: BTreeSet<IpNet> = global_addresses(interface).into_iter().collect();
     let wanted: BTreeSet<IpNet> = before.addresses.iter().copied().collect();

@@ -1,6 +1,6 @@
 //! Routes in the journal of an older build, as `ip route` shows and takes them.
 
-use crate::{error::ProgramError, program::run};
+use crate::{error::ExternalProgramError, program::run};
 
 const FAMILIES: [&str; 2] = ["-4", "-6"];
 
@@ -27,7 +27,7 @@ fn without_state(line: &str) -> String {
     words.collect::<Vec<&str>>().join(" ")
 }
 
-pub(super) fn restore(before: &[String]) -> Result<(), ProgramError> {
+pub(super) fn restore(before: &[String]) -> Result<(), ExternalProgramError> {
     let now = routes();
     let change = |verb: &str, route: &String| {
         let words: Vec<&str> = route.split(' ').collect();

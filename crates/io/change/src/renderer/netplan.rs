@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use crosstie_durable as durable;
 use crosstie_model::{plan::InterfaceChange, renderer::Generator};
 use crosstie_node::command;
 
@@ -16,21 +17,38 @@ const MADE: [(&str, &str); 2] = [
     ("/run/systemd/network", "10-netplan-"),
     ("/run/NetworkManager/system-connections", "netplan-"),
 ];
+/// udev's rules for ports that NetworkManager is to leave alone, or not.
+const UNMANAGED_PORTS: &str = "/run/udev/rules.d/90-netplan.rules";
 /// It is Python, on a machine that is still starting.
 const RENDER_TIMEOUT: Duration = Duration::from_secs(90);
 
 pub(super) struct Netplan;
 
+fn generate() -> Result<(), ManagerError> {
+    // It writes them where it has any, and leaves the old ones where it has none.
+    remove_made(Path::new(UNMANAGED_PORTS))?;
+    run("netplan", &["generate"])?;
+    Ok(())
+}
+
+fn remove_made(path: &Path) -> Result<(), ManagerError> {
+    let removed = durable::remove(path);
+    removed.map(drop).map_err(|source| ManagerError::Generated {
+        generator: Generator::Netplan.name(),
+        path: path.display().to_string(),
+        source,
+    })
+}
+
 impl RendererControl for Netplan {
     /// The managers are told after it.
     fn reconfigure(&self, _changes: &[&InterfaceChange]) -> Result<(), ManagerError> {
-        run("netplan", &["generate"])?;
-        Ok(())
+        generate()
     }
 
     fn reread(&self) -> Result<(), ManagerError> {
         if command::find("netplan").is_some() {
-            run("netplan", &["generate"])?;
+            generate()?;
         }
         Ok(())
     }
@@ -44,12 +62,7 @@ impl RendererControl for Netplan {
             let entries = fs::read_dir(Path::new(folder)).into_iter().flatten();
             for entry in entries.flatten() {
                 if entry.file_name().to_string_lossy().starts_with(prefix) {
-                    let path = entry.path();
-                    fs::remove_file(&path).map_err(|source| ManagerError::Generated {
-                        generator: Generator::Netplan.name(),
-                        path: path.display().to_string(),
-                        source,
-                    })?;
+                    remove_made(&entry.path())?;
                 }
             }
         }

@@ -6,7 +6,7 @@ use crosstie_model::{facts::net::Manager, plan::InterfaceChange};
 
 use super::{RendererControl, is_running, writer};
 use crate::{
-    error::{ManagerError, ProgramError},
+    error::{ExternalProgramError, ManagerError},
     program::run,
 };
 
@@ -63,7 +63,7 @@ impl RendererControl for NetworkManager {
     }
 }
 
-fn reload() -> Result<(), ProgramError> {
+fn reload() -> Result<(), ExternalProgramError> {
     // Whether an interface keeps its addresses without a carrier stands in its own configuration.
     run("nmcli", &["general", "reload", "conf"])?;
     run("nmcli", &["connection", "reload"])?;

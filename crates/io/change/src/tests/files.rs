@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::Ordering,
 };
 
@@ -13,7 +13,10 @@ use crosstie_model::change::{
 };
 
 use super::{
-    super::{handle_request_with, node_system::NodeSystem, system_access::SystemAccess},
+    super::{
+        handle_request_with, journal::StoredTransaction, node_system::NodeSystem,
+        system_access::SystemAccess,
+    },
     model::Model,
 };
 
@@ -397,4 +400,70 @@ fn what_was_cut_off_before_its_guard_is_ended_without_touching_the_node() {
     assert_eq!(found.drift, []);
     assert_eq!(found.transactions[0].state, TransactionState::RolledBack);
     assert_eq!((model.tree(), model.kernel()), before);
+}
+
+/// The journal's first and only folder, and a file in it.
+fn in_journal(model: &Model, name: &str) -> PathBuf {
+    let folder = StoredTransaction::all(&model.state()).unwrap().remove(0);
+    folder.folder.join(name)
+}
+
+#[test]
+fn a_journal_that_lost_its_program_is_rolled_back() {
+    let model = Model::new();
+    let before = model.tree();
+    configured(&model);
+    fs::remove_file(in_journal(&model, "crosstie")).unwrap();
+    ask(&model, &rollback(false)).unwrap();
+    assert_eq!(model.tree(), before);
+}
+
+/// Nothing that is not the file as it was becomes the file, not even through a link.
+#[test]
+fn a_damaged_copy_is_told_and_restores_nothing() {
+    let damages: [fn(&Path); 2] = [
+        |copy| fs::write(copy, "").unwrap(),
+        |copy| {
+            fs::remove_file(copy).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
+        },
+    ];
+    for damage in damages {
+        let model = Model::new();
+        configured(&model);
+        let journal = StoredTransaction::all(&model.state()).unwrap().remove(0);
+        let images = &journal.journal.images;
+        let hosts = images.iter().position(|image| image.path == "/etc/hosts");
+        damage(&in_journal(&model, &format!("before-{}", hosts.unwrap())));
+        let text = fs::read(model.path("/etc/hosts")).unwrap();
+        let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(false)).unwrap() else {
+            panic!();
+        };
+        assert!(outcome.left[0].contains("/etc/hosts"), "{outcome:?}");
+        assert_eq!(fs::read(model.path("/etc/hosts")).unwrap(), text);
+        assert_eq!(status(&model).drift[0].what, "/etc/hosts");
+    }
+}
+
+#[test]
+fn an_unreadable_journal_is_named_with_a_way_out() {
+    let model = Model::new();
+    configured(&model);
+    let journal = in_journal(&model, "journal.json");
+    let copy = in_journal(&model, "before-0");
+    fs::write(&journal, "{").unwrap();
+    for ask_for in [ChangeRequest::Status, rollback(true)] {
+        let said = ask(&model, &ask_for).unwrap_err().to_string();
+        assert!(said.contains("journal.json"), "{said}");
+        assert!(said.contains("uninstall --force"), "{said}");
+    }
+    for _ in 0..2 {
+        let removed = ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+        let ChangeReply::RolledBack(outcome) = removed else {
+            panic!()
+        };
+        assert!(outcome.left[0].contains("cannot be read"), "{outcome:?}");
+        assert!(copy.exists());
+    }
+    assert_eq!(status(&model).transactions, []);
 }

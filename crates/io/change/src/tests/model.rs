@@ -26,8 +26,8 @@ use tempfile::TempDir;
 
 use super::super::{
     error::{
-        GuardRunError, GuardSetupError, ManagerError, ProgramError, RollbackObstacle, StepError,
-        TrialError,
+        ExternalProgramError, GuardRunError, GuardSetupError, ManagerError, RollbackObstacle,
+        StepError, TrialError,
     },
     journal::{LinkSnapshot, RuntimeSnapshot},
     requests,
@@ -272,8 +272,8 @@ impl Model {
     }
 }
 
-fn failed(command: &str, complaint: &str) -> ProgramError {
-    ProgramError::Failed {
+fn failed(command: &str, complaint: &str) -> ExternalProgramError {
+    ExternalProgramError::Failed {
         command: command.to_owned(),
         complaint: complaint.to_owned(),
     }

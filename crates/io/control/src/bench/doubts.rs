@@ -1,6 +1,6 @@
 //! Why to hesitate over figures.
 
-use crosstie_agent::RdmaConditions;
+use crosstie_agent::RdmaEndPlacement;
 use crosstie_fabric::rails::{Rail, RailEnd};
 use crosstie_model::Facts;
 
@@ -20,8 +20,8 @@ pub(super) fn of_devices(facts: &[&Facts; 2], rails: &[Rail]) -> Vec<String> {
 }
 
 /// Of what an end ran with.
-pub(crate) fn of_conditions(node: &str, conditions: &RdmaConditions) -> Vec<String> {
-    let RdmaConditions {
+pub(crate) fn of_conditions(node: &str, conditions: &RdmaEndPlacement) -> Vec<String> {
+    let RdmaEndPlacement {
         placement,
         is_pinned,
         memory_cap,
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_an_end_lacked_is_told() {
-        let mut conditions = RdmaConditions {
+        let mut conditions = RdmaEndPlacement {
             placement: ThreadPlacement {
                 processor: Some(3),
                 near_card: true,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crosstie_counters::{PayloadTraffic, TrafficCarrier};
 use crosstie_fabric::{rails::Rail, wire::roce_path_mtu};
 use crosstie_model::Facts;
-use crosstie_rdma::{LatencyMessage, RdmaFigures, RdmaTest, RdmaTransfer};
+use crosstie_rdma::{LatencyOperation, RdmaFigures, RdmaTest, RdmaTransfer};
 use crosstie_report::bench::{
     AllRailsResult, BenchBandwidth, BenchLatencies, BenchLatency, BidirectionalBandwidth,
     BothDirections, MeasuredValue, RailResult, VerifiedData,
@@ -81,8 +81,8 @@ impl<'a> RdmaBenchRun<'a> {
                 })
             }),
             latency: BenchLatencies {
-                write_with_immediate: self.latency(rail, LatencyMessage::WriteWithImmediate),
-                send: self.latency(rail, LatencyMessage::Send),
+                write_with_immediate: self.latency(rail, LatencyOperation::WriteWithImmediate),
+                send: self.latency(rail, LatencyOperation::Send),
             },
             data: self.data(name, rails),
         }
@@ -135,10 +135,10 @@ impl<'a> RdmaBenchRun<'a> {
         })
     }
 
-    fn latency(&self, rail: &Rail, message: LatencyMessage) -> MeasuredValue<BenchLatency> {
+    fn latency(&self, rail: &Rail, message: LatencyOperation) -> MeasuredValue<BenchLatency> {
         let kind = match message {
-            LatencyMessage::WriteWithImmediate => "write",
-            LatencyMessage::Send => "send",
+            LatencyOperation::WriteWithImmediate => "write",
+            LatencyOperation::Send => "send",
         };
         let name = format!("{} {kind} latency", rail.near.device);
         let test = requests::latency(self.options, rail, message);

@@ -2,7 +2,8 @@
 
 use crosstie_fabric::rails::{Rail, RailEnd};
 use crosstie_rdma::{
-    LatencyMessage, NodeShare, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes,
+    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer,
+    TestTimes,
 };
 use crosstie_report::bench::BenchOperation;
 
@@ -90,7 +91,7 @@ pub(super) fn verify(options: &BenchOptions, rail: &Rail, way: SendDirection) ->
     })
 }
 
-pub(super) fn latency(options: &BenchOptions, rail: &Rail, message: LatencyMessage) -> PairTest {
+pub(super) fn latency(options: &BenchOptions, rail: &Rail, message: LatencyOperation) -> PairTest {
     let times = TestTimes {
         measure: options.measure,
         ..TIMES
@@ -138,7 +139,7 @@ fn of_end(
         relaxed_ordering: false,
         path: DEFAULT_PATH,
         times: SHORT_TIMES,
-        share: NodeShare { index: 0, count: 1 },
+        share: HostResourceShare { index: 0, count: 1 },
     }
 }
 

@@ -7,7 +7,7 @@ use crosstie_agent::{
     TestJoinRequest, TestOpenCall, TestOpenReply, TestRunCall, call, call_while_wanted,
 };
 use crosstie_figures::TestProgress;
-use crosstie_rdma::NodeShare;
+use crosstie_rdma::HostResourceShare;
 use crosstie_reach::{CallLimits, Session};
 
 use super::PairTest;
@@ -22,7 +22,11 @@ pub enum PairSide {
 /// An engine of the agent's, for tests of two ends.
 pub trait PairEngine: TestCallNames<Request: Clone> + Debug {
     /// With the role of this side, and its share of the node.
-    fn of_side(test: &PairTest<Self::Request>, side: PairSide, share: NodeShare) -> Self::Request;
+    fn of_side(
+        test: &PairTest<Self::Request>,
+        side: PairSide,
+        share: HostResourceShare,
+    ) -> Self::Request;
 
     /// What an end says that has no program to run: who is written to needs none.
     fn without_work(request: &Self::Request) -> Option<Self::Figures>;

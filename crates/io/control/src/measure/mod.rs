@@ -23,7 +23,7 @@ use std::{
 use crosstie_agent::{CallError, TestEngineError, TestOpenReply};
 pub use crosstie_agent::{RdmaTestEngine, TcpTestEngine};
 use crosstie_figures::TestProgress;
-use crosstie_rdma::{NodeShare, RdmaOpenRequest};
+use crosstie_rdma::{HostResourceShare, RdmaOpenRequest};
 use crosstie_reach::{CallLimits, NodeStage, Session, SessionError, protocol::CallFailure};
 
 use crate::{Fleet, NodeError, error::session_line};
@@ -292,7 +292,7 @@ fn of_node<T: PairEngine>(
             .zip(own)
             .map(|(place, (index, side))| {
                 let sender = sender.clone();
-                let share = NodeShare {
+                let share = HostResourceShare {
                     index: place,
                     count,
                 };
@@ -406,7 +406,7 @@ mod tests {
         };
         TestEndResult {
             figures: crosstie_rdma::RdmaFigures::Responded,
-            conditions: crosstie_agent::RdmaConditions {
+            conditions: crosstie_agent::RdmaEndPlacement {
                 placement,
                 is_pinned: true,
                 memory_cap: None,

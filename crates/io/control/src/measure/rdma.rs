@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crosstie_agent::RdmaTestEngine;
-use crosstie_rdma::{NodeShare, RdmaFigures, RdmaOpenRequest, RdmaRole};
+use crosstie_rdma::{HostResourceShare, RdmaFigures, RdmaOpenRequest, RdmaRole};
 
 use super::{
     PairTest,
@@ -11,7 +11,7 @@ use super::{
 };
 
 impl PairEngine for RdmaTestEngine {
-    fn of_side(test: &PairTest, side: PairSide, share: NodeShare) -> RdmaOpenRequest {
+    fn of_side(test: &PairTest, side: PairSide, share: HostResourceShare) -> RdmaOpenRequest {
         let (end, role) = match side {
             PairSide::Near => (&test.near, RdmaRole::Initiator),
             PairSide::Far => (&test.far, RdmaRole::Responder),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crosstie_agent::TcpTestEngine;
-use crosstie_rdma::NodeShare;
+use crosstie_rdma::HostResourceShare;
 use crosstie_tcp::{TcpFigures, TcpOpenRequest, TcpRole};
 
 use super::{
@@ -13,7 +13,11 @@ use super::{
 
 impl PairEngine for TcpTestEngine {
     /// The far end listens, whichever of them sends.
-    fn of_side(test: &PairTest<TcpOpenRequest>, side: PairSide, _: NodeShare) -> TcpOpenRequest {
+    fn of_side(
+        test: &PairTest<TcpOpenRequest>,
+        side: PairSide,
+        _: HostResourceShare,
+    ) -> TcpOpenRequest {
         let (end, role) = match side {
             PairSide::Near => (&test.near, TcpRole::Connector),
             PairSide::Far => (&test.far, TcpRole::Listener),

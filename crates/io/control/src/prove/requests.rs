@@ -7,7 +7,9 @@ use crosstie_model::{
     Facts,
     run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind},
 };
-use crosstie_rdma::{LatencyMessage, NodeShare, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
+use crosstie_rdma::{
+    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer,
+};
 use crosstie_tcp as tcp;
 
 use crate::measure::{
@@ -39,7 +41,7 @@ pub(super) fn rdma(
                 transfer: transfer(operation),
             },
             _ => RdmaTest::Latency {
-                message: LatencyMessage::WriteWithImmediate,
+                message: LatencyOperation::WriteWithImmediate,
             },
         };
         let is_latency = matches!(of_test, RdmaTest::Latency { .. });
@@ -68,7 +70,7 @@ pub(super) fn rdma(
                     DEFAULT_PATH
                 },
                 times: times(step),
-                share: NodeShare { index: 0, count: 1 },
+                share: HostResourceShare { index: 0, count: 1 },
             },
         })
     };

@@ -7,9 +7,9 @@ use std::{
 
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    EngineResources, JoinedRdmaEngine, NodeShare, OpenRdmaEngine, RdmaEndpoints, RdmaFigures,
-    RdmaOpenError, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaRunError, RdmaTest, TestTimes,
-    open,
+    EngineResources, HostResourceShare, JoinedRdmaEngine, OpenRdmaEngine, RdmaEndpoints,
+    RdmaFigures, RdmaOpenError, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaRunError, RdmaTest,
+    TestTimes, open,
 };
 use crosstie_verbs::VerbsLibrary;
 use crosstie_verbs_stand_in::VerbsStandIn;
@@ -44,7 +44,7 @@ pub(crate) fn request(test: RdmaTest, role: RdmaRole) -> RdmaOpenRequest {
             cool_down: 50,
             silence: 5000,
         },
-        share: NodeShare { index: 0, count: 1 },
+        share: HostResourceShare { index: 0, count: 1 },
     }
 }
 

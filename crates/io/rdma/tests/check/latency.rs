@@ -2,16 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{Histogram, LatencyMessage, RdmaFigures, RdmaRunError, RdmaTest};
+use crosstie_rdma::{Histogram, LatencyOperation, RdmaFigures, RdmaRunError, RdmaTest};
 use crosstie_verbs::CompletionStatus;
 
 use super::ends::{joined, run, stand_in};
 
 const WRITE: RdmaTest = RdmaTest::Latency {
-    message: LatencyMessage::WriteWithImmediate,
+    message: LatencyOperation::WriteWithImmediate,
 };
 const SEND: RdmaTest = RdmaTest::Latency {
-    message: LatencyMessage::Send,
+    message: LatencyOperation::Send,
 };
 
 #[test]

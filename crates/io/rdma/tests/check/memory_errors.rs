@@ -2,7 +2,7 @@
 
 use std::{process::Command, sync::atomic::AtomicBool};
 
-use crosstie_rdma::{LatencyMessage, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
+use crosstie_rdma::{LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
 
 use super::ends::{UNDER_VALGRIND, joined, run, run_both, stand_in};
 
@@ -60,7 +60,7 @@ fn everything() {
             figures.unwrap();
         }
     }
-    for message in [LatencyMessage::WriteWithImmediate, LatencyMessage::Send] {
+    for message in [LatencyOperation::WriteWithImmediate, LatencyOperation::Send] {
         let ends = joined(&stand_in, RdmaTest::Latency { message }, |request| {
             small(request);
             (request.sizes, request.queue_pairs) = (vec![300], 1);

@@ -3,7 +3,7 @@
 use crosstie_fabric::placement::{MemoryBudget, MemoryLimit};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    EngineResources, LatencyMessage, MemoryCap, RdmaFigures, RdmaJoinError, RdmaOpenError,
+    EngineResources, LatencyOperation, MemoryCap, RdmaFigures, RdmaJoinError, RdmaOpenError,
     RdmaOpenRequest, RdmaRequestError, RdmaRole, RdmaTest, RdmaTransfer,
 };
 
@@ -32,7 +32,7 @@ fn requests_that_cannot_be_satisfied_are_refused() {
         |request| request.interface_mtu = None,
         |request| request.interface_mtu = Some(Mtu(300)),
         |request| {
-            let message = LatencyMessage::Send;
+            let message = LatencyOperation::Send;
             request.test = RdmaTest::Latency { message };
             request.queue_pairs = 2;
         },
