@@ -22,7 +22,7 @@ mod writer;
 
 pub use call::{Call, NoError};
 pub use calls::{
-    cabling::{CablingCall, CablingEndCall},
+    cabling::{CablingCall, StopListeningCall},
     change::ChangeCall,
     collect::{CollectCall, CollectError, CollectReply},
     comparison_tool::{ComparisonToolCall, ComparisonToolError},

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     call::Call,
     calls::{
-        cabling::{CablingCall, CablingEndCall},
+        cabling::{CablingCall, StopListeningCall},
         change::ChangeCall,
         collect::CollectCall,
         comparison_tool::ComparisonToolCall,
@@ -28,7 +28,7 @@ pub const CALL_TABLE: &[CallTableRow] = &[
     CallTableRow::of::<TrustCall>(),
     CallTableRow::of::<HomeLeaseCall>(),
     CallTableRow::of::<CablingCall>(),
-    CallTableRow::of::<CablingEndCall>(),
+    CallTableRow::of::<StopListeningCall>(),
     CallTableRow::of::<ChangeCall>(),
     CallTableRow::of::<ReachabilityCall>(),
     CallTableRow::of::<TestOpenCall<RdmaTestEngine>>(),

@@ -157,7 +157,9 @@ pub(super) enum ManagerError {
 pub enum ChangeJournalError {
     #[error(transparent)]
     System(#[from] PathError),
-    #[error("{folder} has the format {found}, and this build knows {known}; {program} undoes it")]
+    #[error(
+        "{folder} has the format {found}, and this build knows {known}; {program} rolls it back"
+    )]
     Format {
         folder: String,
         found: u32,

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_agent::{CablingEndCall, CallError, NodeCalls, call};
+use crosstie_agent::{CallError, NodeCalls, StopListeningCall, call};
 use crosstie_fabric::{
     cabling::{
         self, CablingKey, CablingNote, CablingReply, CablingRequest, CablingToken, PortReception,
@@ -160,7 +160,7 @@ impl Gathering {
                 self.wait();
                 if !answered.load(Ordering::SeqCst) {
                     // Where it is not heard, the node ends when its time is up.
-                    let _ = call::<CablingEndCall>(session, &(), END_TIMEOUT, &mut |()| ());
+                    let _ = call::<StopListeningCall>(session, &(), END_TIMEOUT, &mut |()| ());
                 }
             });
             let tell = &mut |ports| self.tell(index, ports);

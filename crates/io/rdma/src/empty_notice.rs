@@ -4,7 +4,7 @@ use crosstie_verbs::{
     MemoryRegion, PostError, QueuePair, ReadyToSend, SendList, SendOperation, SendRequest,
 };
 
-use crate::error::PrepareError;
+use crate::error::PrepareMessagesError;
 
 /// By which its completion is told from others.
 pub(crate) const NOTICE_IDENTIFIER: u64 = u64::MAX;
@@ -17,7 +17,7 @@ pub(crate) const LAST_NOTICE: u32 = u32::MAX;
 pub(crate) struct EmptyNotice(SendList);
 
 impl EmptyNotice {
-    pub(crate) fn new(memory: &MemoryRegion) -> Result<Self, PrepareError> {
+    pub(crate) fn new(memory: &MemoryRegion) -> Result<Self, PrepareMessagesError> {
         let request = SendRequest {
             identifier: NOTICE_IDENTIFIER,
             local: memory.span(0, 0)?,

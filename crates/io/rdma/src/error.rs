@@ -98,14 +98,14 @@ pub enum RdmaJoinError {
     #[error("the test cannot be run as agreed upon")]
     Request(#[from] RdmaRequestError),
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] PrepareMessagesError),
     #[error("receives cannot be posted")]
     Post(#[from] PostError),
 }
 
 /// Messages that cannot be made ready.
 #[derive(Debug, thiserror::Error)]
-pub enum PrepareError {
+pub enum PrepareMessagesError {
     #[error("work cannot be prepared")]
     Work(#[from] WorkListError),
     #[error("memory is shorter than asked for")]
@@ -127,7 +127,7 @@ impl From<OutOfRange> for RdmaJoinError {
 #[derive(Debug, thiserror::Error)]
 pub enum RdmaRunError {
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(#[from] PrepareMessagesError),
     #[error("work could not be posted")]
     Post(#[from] PostError),
     #[error("work failed")]

@@ -23,7 +23,9 @@ pub use crosstie_figures::{
     Histogram, MeasuredBandwidth, MeasuredLatency, TestProgress, TestTimes,
 };
 pub use engine::{EngineResources, JoinedRdmaEngine, OpenRdmaEngine, RdmaEndpoints, open};
-pub use error::{PrepareError, RdmaJoinError, RdmaOpenError, RdmaRequestError, RdmaRunError};
+pub use error::{
+    PrepareMessagesError, RdmaJoinError, RdmaOpenError, RdmaRequestError, RdmaRunError,
+};
 pub use figures::{RdmaFigures, VerifiedMessages};
 pub use request::{
     HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest,

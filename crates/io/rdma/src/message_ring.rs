@@ -6,7 +6,7 @@ use crosstie_verbs::{
 
 use crate::{
     engine::EngineParts,
-    error::PrepareError,
+    error::PrepareMessagesError,
     request::{LatencyOperation, RdmaTest, RdmaTransfer},
     size_plan::SizePlan,
 };
@@ -26,7 +26,7 @@ impl MessageRing {
         pair: usize,
         inline: bool,
         peer: RemoteMemory,
-    ) -> Result<Self, PrepareError> {
+    ) -> Result<Self, PrepareMessagesError> {
         let request = &parts.request;
         let layout = plan.layout;
         // All are powers of two, so the largest is a multiple of the others. As many as may be under way, so that a full
@@ -44,7 +44,7 @@ impl MessageRing {
                 inline,
             })
         });
-        let messages = messages.collect::<Result<Vec<_>, PrepareError>>()?;
+        let messages = messages.collect::<Result<Vec<_>, PrepareMessagesError>>()?;
         let lists = messages.chunks(plan.list as usize);
         let lists = lists.map(|list| SendList::new(list.to_vec()));
         Ok(Self {

@@ -12,13 +12,13 @@ const LEAST_SHARE_UNFINISHED: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketLoss {
-    pub path: LossDirection,
+    pub path: LostPacketKind,
     pub sent: u64,
     pub lost: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LossDirection {
+pub enum LostPacketKind {
     /// From the sender of messages to their receiver.
     Data,
     /// Back.
@@ -49,13 +49,13 @@ pub fn loss(measurement: &Measurement) -> Option<PacketLoss> {
     };
     if counters::out_of_sequence(growth) > 0 {
         return of(
-            LossDirection::Data,
+            LostPacketKind::Data,
             counters::packets(&growth.from, &growth.to)?,
         );
     }
     if counters::timeouts(growth) > 0 {
         return of(
-            LossDirection::Acknowledgements,
+            LostPacketKind::Acknowledgements,
             counters::packets(&growth.to, &growth.from)?,
         );
     }

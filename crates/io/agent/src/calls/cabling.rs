@@ -16,7 +16,7 @@ use crate::{Call, CallContext, NoError};
 /// For drivers to bring links down; what takes longer is left to the next run.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Until [`CablingEndCall`], or for as long as the probe says.
+/// Until [`StopListeningCall`], or for as long as the probe says.
 pub struct CablingCall;
 
 impl Call for CablingCall {
@@ -51,9 +51,9 @@ impl Call for CablingCall {
 }
 
 /// Enough was heard: the run that listens now answers with it.
-pub struct CablingEndCall;
+pub struct StopListeningCall;
 
-impl Call for CablingEndCall {
+impl Call for StopListeningCall {
     const NAME: &'static str = "cabling-end";
     type Request = ();
     type Event = ();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bandwidth,
-    error::{PrepareError, RdmaRunError},
+    error::{PrepareMessagesError, RdmaRunError},
     failure,
     figures::RdmaFigures,
     latency::{self, LatencyWork},
@@ -147,7 +147,7 @@ impl RdmaConnection {
         pair: QueuePair<ReadyToSend>,
         peer: RemoteMemory,
         index: usize,
-    ) -> Result<Self, PrepareError> {
+    ) -> Result<Self, PrepareMessagesError> {
         // A request has at least one size.
         let plan = &parts.plans[0];
         let inline = parts.request.is_inline(plan.size, pair.inline_bytes());
@@ -166,7 +166,7 @@ impl RdmaConnection {
         parts: &EngineParts,
         plan: &SizePlan,
         index: usize,
-    ) -> Result<(), PrepareError> {
+    ) -> Result<(), PrepareMessagesError> {
         let inline = parts.request.is_inline(plan.size, self.pair.inline_bytes());
         self.ring = MessageRing::new(parts, plan, index, inline, self.peer)?;
         (self.posted, self.completed) = (0, 0);

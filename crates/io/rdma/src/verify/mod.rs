@@ -18,7 +18,7 @@ use crate::{
     clock,
     empty_notice::{EmptyNotice, LAST_NOTICE, NOTICE_IDENTIFIER, READY},
     engine::{EngineParts, RdmaConnection, yield_if},
-    error::{PrepareError, RdmaJoinError, RdmaRunError},
+    error::{PrepareMessagesError, RdmaJoinError, RdmaRunError},
     figures::{RdmaFigures, VerifiedMessages},
     request::RdmaTransfer,
     size_plan::SizePlan,
@@ -256,7 +256,7 @@ impl<'engine> Rounds<'engine> {
                 } else {
                     plan.layout.target(pair, slot)
                 };
-                work(place, message).map_err(PrepareError::from)?;
+                work(place, message).map_err(PrepareMessagesError::from)?;
                 message += 1;
             }
         }
@@ -270,8 +270,8 @@ impl<'engine> Rounds<'engine> {
                 let place = usize::try_from(place).unwrap_or(usize::MAX);
                 Ok((pair as u64, self.parts.memory.span(place, plan.size)?))
             });
-            let spans = spans.collect::<Result<Vec<_>, PrepareError>>()?;
-            let mut list = ReceiveList::new(spans).map_err(PrepareError::from)?;
+            let spans = spans.collect::<Result<Vec<_>, PrepareMessagesError>>()?;
+            let mut list = ReceiveList::new(spans).map_err(PrepareMessagesError::from)?;
             connection.pair.post_receive(&mut list)?;
         }
         Ok(())

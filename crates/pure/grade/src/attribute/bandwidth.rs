@@ -9,7 +9,7 @@ use crosstie_model::{
 
 use super::{
     FaultKind, MeasuredFault,
-    observe::{LocatedFaults, ObservedBandwidth, decide},
+    observe::{BandwidthObservations, LocatedFaults, decide},
     part_names,
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 const MAX_NAMED: usize = 4;
 
 pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
-    let observed = ObservedBandwidth::new(graded);
+    let observed = BandwidthObservations::new(graded);
     let decided = decide(&observed);
     let mut found: Vec<MeasuredFault> = graded.run.lost.iter().map(lost).collect();
     let hardware = decided.hardware.iter();
@@ -45,7 +45,7 @@ fn lost(lost: &LostNode) -> MeasuredFault {
     fault
 }
 
-fn of_group(observed: &ObservedBandwidth, group: &LocatedFault) -> MeasuredFault {
+fn of_group(observed: &BandwidthObservations, group: &LocatedFault) -> MeasuredFault {
     let cells: Vec<&GradedPath> = group
         .tests
         .iter()
@@ -125,7 +125,7 @@ fn of_group(observed: &ObservedBandwidth, group: &LocatedFault) -> MeasuredFault
 }
 
 /// No figure, and no answer either: nothing arrives.
-fn is_silent(observed: &ObservedBandwidth, group: &LocatedFault) -> bool {
+fn is_silent(observed: &BandwidthObservations, group: &LocatedFault) -> bool {
     let cells = group.tests.iter().map(|test| observed.cells[*test]);
     let mut cells = cells.map(|cell| {
         let failed = observed.cell(cell.solo.or(cell.round)?);
@@ -136,7 +136,7 @@ fn is_silent(observed: &ObservedBandwidth, group: &LocatedFault) -> bool {
     !group.tests.is_empty() && cells.all(|silent| silent == Some(true))
 }
 
-fn kind(observed: &ObservedBandwidth, first: SuspectPart, is_fault: bool) -> FaultKind {
+fn kind(observed: &BandwidthObservations, first: SuspectPart, is_fault: bool) -> FaultKind {
     // Of two nodes everything is one path: the set says what it may be.
     if !is_fault || observed.hosts.len() < 3 {
         return FaultKind::BandwidthBelowCeiling;
@@ -163,7 +163,7 @@ fn kind(observed: &ObservedBandwidth, first: SuspectPart, is_fault: bool) -> Fau
     }
 }
 
-fn subject(observed: &ObservedBandwidth, group: &LocatedFault, first: SuspectPart) -> String {
+fn subject(observed: &BandwidthObservations, group: &LocatedFault, first: SuspectPart) -> String {
     let host = |node: usize| observed.hosts[node];
     let of_cells = || {
         let cells = group.tests.iter().map(|test| observed.cells[*test]);
@@ -207,7 +207,7 @@ fn subject(observed: &ObservedBandwidth, group: &LocatedFault, first: SuspectPar
 }
 
 /// Another part of the set says the same: a node has its port, and a cable between two nodes is the path.
-fn is_said(observed: &ObservedBandwidth, all: &[SuspectPart], part: SuspectPart) -> bool {
+fn is_said(observed: &BandwidthObservations, all: &[SuspectPart], part: SuspectPart) -> bool {
     let node = |place: usize| observed.places[place].node;
     match part {
         SuspectPart::Port(at) => all.contains(&SuspectPart::Node(node(at))),
@@ -226,7 +226,7 @@ fn is_said(observed: &ObservedBandwidth, all: &[SuspectPart], part: SuspectPart)
 
 /// What the set is, less what the evidence rules out.
 fn suspects(
-    observed: &ObservedBandwidth,
+    observed: &BandwidthObservations,
     group: &LocatedFault,
     cells: &[&GradedPath],
 ) -> Vec<String> {
@@ -309,7 +309,7 @@ fn account(fault: &mut MeasuredFault, cell: &GradedPath) {
     fault.cause = (!causes.is_empty()).then(|| causes.join("; "));
 }
 
-fn contended(observed: &ObservedBandwidth, decided: &LocatedFaults) -> Option<MeasuredFault> {
+fn contended(observed: &BandwidthObservations, decided: &LocatedFaults) -> Option<MeasuredFault> {
     let first = decided.contended.first()?;
     let count = decided.contended.len();
     let mut fault = MeasuredFault::new(

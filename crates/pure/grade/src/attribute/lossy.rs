@@ -12,7 +12,7 @@ use crate::{
     counters,
     graded::GradedRun,
     locate::{DirectionState, DirectionTest, LocatedFault, PortLocation, SuspectPart, locate},
-    loss::{LossDirection, loss},
+    loss::{LostPacketKind, loss},
 };
 
 /// A fault above this share of packets.
@@ -51,12 +51,12 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
         let ways = [
             (
                 (from, to),
-                LossDirection::Data,
+                LostPacketKind::Data,
                 counters::packets(&growth.from, &growth.to),
             ),
             (
                 (to, from),
-                LossDirection::Acknowledgements,
+                LostPacketKind::Acknowledgements,
                 counters::packets(&growth.to, &growth.from),
             ),
         ];
@@ -66,8 +66,8 @@ pub(super) fn faults(graded: &GradedRun) -> Vec<MeasuredFault> {
             direction.sent = direction.sent.saturating_add(sent);
             if let Some(found) = found.filter(|found| found.path == path) {
                 direction.lost = direction.lost.saturating_add(found.lost);
-                direction.as_data |= path == LossDirection::Data;
-                direction.as_acknowledgements |= path == LossDirection::Acknowledgements;
+                direction.as_data |= path == LostPacketKind::Data;
+                direction.as_acknowledgements |= path == LostPacketKind::Acknowledgements;
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// RDMA bandwidth from port to port.
-pub struct ObservedBandwidth<'g, 'a> {
+pub struct BandwidthObservations<'g, 'a> {
     pub graded: &'g GradedRun<'a>,
     pub hosts: Vec<&'a str>,
     pub cables: Vec<&'a str>,
@@ -31,7 +31,7 @@ pub struct ObservedDirection {
     pub solo: Option<usize>,
 }
 
-impl<'g, 'a> ObservedBandwidth<'g, 'a> {
+impl<'g, 'a> BandwidthObservations<'g, 'a> {
     pub fn new(graded: &'g GradedRun<'a>) -> Self {
         let mut observed = Self {
             graded,
@@ -182,7 +182,7 @@ fn operation(graded: &GradedRun) -> Option<TestKind> {
 
 /// The faults that explain these states, by the observed cells: first what is low, then what is merely reduced.
 pub fn located(
-    observed: &ObservedBandwidth,
+    observed: &BandwidthObservations,
     states: &[Option<DirectionState>],
 ) -> Vec<LocatedFault> {
     let mut covered = vec![false; states.len()];
@@ -207,7 +207,7 @@ pub fn located(
 }
 
 fn in_states(
-    observed: &ObservedBandwidth,
+    observed: &BandwidthObservations,
     states: impl Iterator<Item = Option<DirectionState>>,
 ) -> Vec<LocatedFault> {
     let known = states.zip(&observed.cells).enumerate();
@@ -240,7 +240,7 @@ pub struct LocatedFaults {
 }
 
 /// Contention told from hardware: a group whose cells recover when they are alone is nobody's fault by itself.
-pub fn decide(observed: &ObservedBandwidth) -> LocatedFaults {
+pub fn decide(observed: &BandwidthObservations) -> LocatedFaults {
     let mut states = observed.first_states();
     let groups = located(observed, &states);
     let mut decided = LocatedFaults::default();

@@ -6,7 +6,7 @@ use crosstie_model::run::{MeasuredEnd, ProofMode};
 
 use super::TestEndTable;
 use crate::{
-    attribute::observe::{ObservedBandwidth, located},
+    attribute::observe::{BandwidthObservations, located},
     graded::GradedRun,
     locate::SuspectPart,
     schedule::PortPair,
@@ -21,7 +21,7 @@ const MOST_PATHS: usize = 64;
 const MOST_PATHS_QUICK: usize = 16;
 
 pub(super) fn choose(graded: &GradedRun, board: &TestEndTable) -> Vec<PortPair> {
-    let observed = ObservedBandwidth::new(graded);
+    let observed = BandwidthObservations::new(graded);
     let places: HashMap<&MeasuredEnd, usize> = board
         .ends
         .iter()

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     attribute::{
         FaultKind, faults,
-        observe::{ObservedBandwidth, decide},
+        observe::{BandwidthObservations, decide},
         untested,
     },
     graded::GradedRun,
@@ -43,7 +43,7 @@ struct Proven {
 
 fn proven(run: &StoredRun) -> Proven {
     let graded = GradedRun::new(run);
-    let observed = ObservedBandwidth::new(&graded);
+    let observed = BandwidthObservations::new(&graded);
     let decided = decide(&observed);
     let direction = |cell: &usize| {
         let cell = observed.cells[*cell];
