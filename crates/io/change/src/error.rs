@@ -157,13 +157,10 @@ pub(super) enum ManagerError {
 pub enum ChangeJournalError {
     #[error(transparent)]
     System(#[from] PathError),
-    #[error(
-        "{folder} has the format {found}, and this build knows {known}; {program} rolls it back"
-    )]
-    Format {
+    #[error("{folder} is of another build, of which {program} is the program: {why}")]
+    OtherBuild {
         folder: String,
-        found: u32,
-        known: u32,
+        why: String,
         program: String,
     },
 }
@@ -172,6 +169,18 @@ impl ChangeJournalError {
     pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let at_path = PathError::at(path);
         move |source| at_path(source).into()
+    }
+
+    /// It will be no better the next time.
+    pub(super) fn is_damage(&self) -> bool {
+        let Self::System(PathError { source, .. }) = self else {
+            return false;
+        };
+        let is_unreadable = matches!(
+            source.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound
+        );
+        is_unreadable || Errno::from_io_error(source) == Some(Errno::IO)
     }
 }
 

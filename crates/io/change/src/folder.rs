@@ -65,12 +65,23 @@ impl FolderContents {
 impl FolderImage {
     pub(super) fn of(system: &dyn SystemAccess, path: &str) -> io::Result<Self> {
         let status = fs::symlink_metadata(system.path(path))?;
+        if !status.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
         Ok(Self {
             path: path.to_owned(),
             mode: status.mode() & 0o7777,
             user: status.uid(),
             group: status.gid(),
         })
+    }
+
+    pub(super) fn is_there(&self, system: &dyn SystemAccess) -> bool {
+        Self::of(system, &self.path).is_ok()
+    }
+
+    pub(super) fn is_as_it_was(&self, system: &dyn SystemAccess) -> bool {
+        Self::of(system, &self.path).is_ok_and(|now| now == *self)
     }
 
     /// It is there again, with its owner and mode. What stands in its place is an error.

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -33,6 +34,8 @@ const JOURNAL: &str = "journal.json";
 const UNREADABLE_JOURNAL: &str = "unreadable-journal.json";
 const STATE: &str = "state.json";
 const PROGRAM: &str = "crosstie";
+/// Of a trial that was confirmed: the network as it was left then.
+const NETWORK_AFTER: &str = "network-after.json";
 const UNFINISHED_FOLDER: &str = ".unfinished";
 /// Room on the disk that is given up when a rollback finds none.
 const RESERVE: &str = "reserve";
@@ -86,6 +89,23 @@ pub(super) struct RuntimeSnapshot {
     pub(super) routes: Option<Vec<String>>,
 }
 
+impl RuntimeSnapshot {
+    /// `self` is now; see [`NetworkState::without_change`].
+    pub(super) fn without_change(self, before: &Self, after: &Self) -> (Self, Vec<String>) {
+        match (self.network, &before.network, &after.network) {
+            (Some(now), Some(was), Some(left)) => {
+                let (wanted, others) = now.without_change(was, left);
+                let wanted = Self {
+                    network: Some(wanted),
+                    ..Self::default()
+                };
+                (wanted, others)
+            }
+            _ => (before.clone(), Vec::new()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkSnapshot {
@@ -100,7 +120,6 @@ pub(super) struct LinkSnapshot {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TransactionProgress {
     pub(super) state: TransactionState,
     /// The boot in which the guard was armed, and its uptime then.
@@ -124,10 +143,9 @@ pub(super) struct TransactionProgress {
 
 /// What a trial left otherwise than it was.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TrialChanges {
     pub(super) files: BTreeMap<String, PlannedContent>,
-    /// That it made.
+    /// Made, removed, or given another owner or mode.
     pub(super) folders: BTreeSet<String>,
 }
 
@@ -221,22 +239,18 @@ impl StoredTransaction {
     }
 
     pub(super) fn open(folder: &Path) -> Result<Self, ChangeJournalError> {
-        let journal: ChangeJournal = durable::read_json(&folder.join(JOURNAL), MAX_JOURNAL_BYTES)
-            .map_err(ChangeJournalError::at(&folder.join(JOURNAL)))?;
-        if journal.format != FORMAT {
-            return Err(ChangeJournalError::Format {
-                folder: folder.display().to_string(),
-                found: journal.format,
-                known: FORMAT,
-                program: folder.join(PROGRAM).display().to_string(),
-            });
-        }
+        let journal = read_journal(folder)?;
+        let progress = read_progress(folder);
         Ok(Self {
             folder: folder.to_owned(),
             journal,
-            progress: read_progress(&folder.join(STATE))
-                .map_err(ChangeJournalError::at(&folder.join(STATE)))?,
+            progress: progress.map_err(ChangeJournalError::at(&folder.join(STATE)))?,
         })
+    }
+
+    /// Whether there is a journal at all in the folder of a transaction.
+    pub(super) fn is_in(folder: &Path) -> bool {
+        folder.join(JOURNAL).exists()
     }
 
     /// Oldest first.
@@ -245,17 +259,18 @@ impl StoredTransaction {
         folders.iter().map(|folder| Self::open(folder)).collect()
     }
 
-    /// Journals that cannot be read are journals no more; their folders stay.
-    pub(super) fn set_unreadable_aside(state: &Path) -> Result<(), ChangeJournalError> {
+    /// Journals that are damaged are journals no more; their folders stay. Whether there was one.
+    pub(super) fn set_damaged_aside(state: &Path) -> Result<bool, ChangeJournalError> {
+        let mut is_any = false;
         for folder in folders_with(state, JOURNAL)? {
-            // One of another build has a program that rolls it back.
-            if matches!(Self::open(&folder), Err(ChangeJournalError::System(_))) {
+            if Self::open(&folder).is_err_and(|error| error.is_damage()) {
                 let aside = folder.join(UNREADABLE_JOURNAL);
                 durable::rename_synced(&RealDisk, &folder.join(JOURNAL), &aside)
                     .map_err(ChangeJournalError::at(&folder))?;
+                is_any = true;
             }
         }
-        Ok(())
+        Ok(is_any)
     }
 
     pub(super) fn unreadable_folders(state: &Path) -> Result<Vec<PathBuf>, ChangeJournalError> {
@@ -266,6 +281,26 @@ impl StoredTransaction {
         self.folder.join(PROGRAM)
     }
 
+    /// What a trial that is confirmed now has made of the network.
+    pub(super) fn save_network_after(
+        &self,
+        system: &dyn SystemAccess,
+        after: &RuntimeSnapshot,
+    ) -> Result<(), ChangeJournalError> {
+        let path = self.folder.join(NETWORK_AFTER);
+        write_json(system, &path, after).map_err(ChangeJournalError::at(&path))
+    }
+
+    /// `None` of a trial that an older build has kept.
+    pub(super) fn network_after(&self) -> Result<Option<RuntimeSnapshot>, ChangeJournalError> {
+        let path = self.folder.join(NETWORK_AFTER);
+        match durable::read_json(&path, MAX_JOURNAL_BYTES) {
+            Ok(after) => Ok(Some(after)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ChangeJournalError::at(&path)(error)),
+        }
+    }
+
     pub(super) fn is_in_force(&self) -> bool {
         self.progress.state == TransactionState::Confirmed
     }
@@ -274,6 +309,12 @@ impl StoredTransaction {
     pub(super) fn concerns(&self, path: &str) -> bool {
         let changed = self.progress.changed_by_trial.as_ref();
         changed.is_none_or(|changed| changed.has(path))
+    }
+
+    /// The files that a rollback has to look at.
+    pub(super) fn concerned(&self) -> impl Iterator<Item = &str> {
+        let images = self.journal.images.iter().map(|image| image.path.as_str());
+        images.filter(|path| self.concerns(path))
     }
 
     /// Whether the change, and nobody else, made the file what it is.
@@ -346,7 +387,7 @@ impl StoredTransaction {
     ) -> Result<(), RollbackObstacle> {
         let noted = match self.note(system, state, why) {
             Err(error) if durable::is_full(&error) => {
-                let _ = durable::remove(&self.folder.join(RESERVE));
+                let _ = durable::remove_synced(system, &self.folder.join(RESERVE));
                 self.note(system, state, why)
             }
             other => other,
@@ -425,14 +466,40 @@ fn write_json(system: &dyn SystemAccess, path: &Path, value: &impl Serialize) ->
     AtomicWrite::new(path, 0o600).write_json(system, value)
 }
 
-/// Only a rollback on a full disk ever writes over a state in its place: one that is torn is of a rollback.
-fn read_progress(path: &Path) -> io::Result<TransactionProgress> {
-    match durable::read_json(path, MAX_JOURNAL_BYTES) {
+/// The number of the format comes first: a journal of a newer build may have anything else in it.
+fn read_journal(folder: &Path) -> Result<ChangeJournal, ChangeJournalError> {
+    #[derive(Deserialize)]
+    struct FormatOnly {
+        format: u32,
+    }
+    let path = folder.join(JOURNAL);
+    let at_path = ChangeJournalError::at(&path);
+    let bytes = File::open(&path)
+        .and_then(|file| durable::read_bounded(file, MAX_JOURNAL_BYTES))
+        .map_err(&at_path)?;
+    let other_build = |why: String| ChangeJournalError::OtherBuild {
+        folder: folder.display().to_string(),
+        why,
+        program: folder.join(PROGRAM).display().to_string(),
+    };
+    let number = serde_json::from_slice::<FormatOnly>(&bytes);
+    let format = number.map_err(|error| at_path(error.into()))?.format;
+    if format != FORMAT {
+        let why = format!("it has the format {format}, and this build knows {FORMAT}");
+        return Err(other_build(why));
+    }
+    serde_json::from_slice(&bytes).map_err(|error| other_build(error.to_string()))
+}
+
+/// Only a rollback on a full disk writes over a state in its place, once it has given up the room that was reserved: one that
+/// is torn then is of a rollback.
+fn read_progress(folder: &Path) -> io::Result<TransactionProgress> {
+    match durable::read_json(&folder.join(STATE), MAX_JOURNAL_BYTES) {
         Err(error)
             if matches!(
                 error.kind(),
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-            ) =>
+            ) && !folder.join(RESERVE).exists() =>
         {
             Ok(TransactionProgress {
                 state: TransactionState::RollingBack,

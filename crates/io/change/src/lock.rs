@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, Write},
+    os::unix::fs::MetadataExt,
     path::Path,
     time::Duration,
 };
@@ -59,9 +60,14 @@ pub(super) fn kill_holder(state: &Path) {
 }
 
 fn has_open(pid: Pid, file: &Path) -> bool {
+    // By name it may be another: a folder above it can be a link.
+    let identity = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    let Ok(wanted) = identity(file) else {
+        return false;
+    };
     let descriptors = fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));
-    let mut targets = descriptors.into_iter().flatten().flatten();
-    targets.any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target == file))
+    let mut descriptors = descriptors.into_iter().flatten().flatten();
+    descriptors.any(|entry| identity(&entry.path()).is_ok_and(|found| found == wanted))
 }
 
 #[cfg(test)]

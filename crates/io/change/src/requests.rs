@@ -66,6 +66,10 @@ pub(super) fn confirm(
     if transaction.journal.kind == TransactionKind::Try {
         let changed = trial::changes(system, &transaction.journal);
         transaction.progress.changed_by_trial = Some(changed);
+        let (after, _) = system.full_runtime_snapshot();
+        transaction
+            .save_network_after(system, &after)
+            .map_err(|error| journal_error("the confirmation", told(&error)))?;
     }
     transaction
         .enter(system, TransactionState::Confirmed, None)
@@ -226,11 +230,13 @@ fn rollback_next(
     force: bool,
     why: &str,
 ) -> Result<RollbackReport, ChangeError> {
-    let edited = rollback::edited_files(system, transaction);
-    if transaction.is_in_force() && !edited.is_empty() && !force {
-        return Err(ChangeError::Edited {
-            files: edited.join(", "),
-        });
+    if transaction.is_in_force() && !force {
+        let edited = rollback::edited_files(system, transaction);
+        if !edited.is_empty() {
+            return Err(ChangeError::Edited {
+                files: edited.join(", "),
+            });
+        }
     }
     let id = transaction.journal.id.clone();
     system.own(&id);
@@ -308,7 +314,8 @@ pub(super) fn run_guard(
         }
     };
     let folder = state.join(id);
-    if !folder.exists() {
+    // It was swept away, or set aside since it is damaged.
+    if !StoredTransaction::is_in(&folder) {
         system.disarm()?;
         return Ok(None);
     }
@@ -362,13 +369,28 @@ pub(super) fn uninstall(
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock_now(state)?;
     if force {
-        StoredTransaction::set_unreadable_aside(state)
+        let is_any = StoredTransaction::set_damaged_aside(state)
             .map_err(|error| journal_error("a journal", told(&error)))?;
+        // The guard that waits may be that one's, and would do nothing.
+        if is_any {
+            system.disarm().map_err(|error| ChangeError::NoGuard {
+                why: told(&error),
+                installed: Vec::new(),
+            })?;
+        }
     }
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
     let why = rollback_command_reason(system, "uninstall");
     let mut outcome = rollback_all(system, live.collect(), force, &why)?;
+    let unreadable = StoredTransaction::unreadable_folders(state)
+        .map_err(|error| journal_error("a journal", told(&error)))?;
+    outcome.left.extend(unreadable.iter().map(|folder| {
+        format!(
+            "{} has a journal that cannot be read: what it changed was not rolled back; before-* are the files as they were",
+            folder.display()
+        )
+    }));
     // What is in force, or is being rolled back by its guard, needs its journal.
     if outcome.still_in_force.is_some() || is_stopped() {
         return Ok(ChangeReply::RolledBack(outcome));
@@ -385,8 +407,6 @@ pub(super) fn uninstall(
     };
     let needed = all(state)?.into_iter().filter(holds_a_copy);
     let needed: Vec<PathBuf> = needed.map(|found| found.folder).collect();
-    let unreadable = StoredTransaction::unreadable_folders(state)
-        .map_err(|error| journal_error("a journal", told(&error)))?;
     let kept: Vec<&PathBuf> = needed.iter().chain(&unreadable).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
     if is_unguarded {
@@ -406,12 +426,6 @@ pub(super) fn uninstall(
     outcome.left.extend(needed.iter().map(|folder| {
         format!(
             "{} has the only copy of files that were edited or could not be restored; remove it when you do not need them",
-            folder.display()
-        )
-    }));
-    outcome.left.extend(unreadable.iter().map(|folder| {
-        format!(
-            "{} has a journal that cannot be read: what it changed was not rolled back; before-* are the files as they were",
             folder.display()
         )
     }));
@@ -472,6 +486,13 @@ pub(super) fn status(
             found: "absent".to_owned(),
         });
     }
+    let unreadable = StoredTransaction::unreadable_folders(state)
+        .map_err(|error| journal_error("a journal", told(&error)))?;
+    drift.extend(unreadable.iter().map(|folder| Drift {
+        what: folder.display().to_string(),
+        wanted: "rolled back".to_owned(),
+        found: "a journal that cannot be read; before-* are the files as they were".to_owned(),
+    }));
     let unrestored = found.iter().flat_map(|found| &found.progress.unrestored);
     drift.extend(unrestored.map(|path| Drift {
         what: path.clone(),

@@ -1,6 +1,6 @@
 //! The rollback. Every part of it looks first, so that it can be cut off anywhere and begun again.
 
-use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
 
 use crosstie_durable as durable;
 use crosstie_model::{
@@ -15,7 +15,7 @@ use super::{
     file_image::{self, CurrentFile, FileImage},
     files::{self, FileWithoutBlock},
     folder::FolderContents,
-    journal::StoredTransaction,
+    journal::{RuntimeSnapshot, StoredTransaction},
     system_access::SystemAccess,
 };
 use crosstie_node::child_processes::is_stopped;
@@ -76,9 +76,10 @@ pub(super) fn roll_back(
     };
     // Nothing waits for the disk: whoever is cut off from the node is so by its network.
     let _ = transaction.save_rollback_state(system, TransactionState::RollingBack, Some(why));
+    let network = network_to_restore(system, transaction, &mut outcome);
     if moment == RollbackMoment::Running {
         // What fails here is tried again, and told, when the managers have read their files.
-        let _ = system.restore_runtime(&transaction.journal.before);
+        let _ = system.restore_runtime(&network);
         system.edge("the network is what it was");
     }
     let mut obstacles = Vec::new();
@@ -98,7 +99,7 @@ pub(super) fn roll_back(
                 .into_iter()
                 .collect()
         }
-        RollbackMoment::Running => restore_runtime(system, transaction, &mut outcome),
+        RollbackMoment::Running => restore_runtime(system, transaction, &network, &mut outcome),
     });
     if is_stopped() {
         // Its programs were ended with its session: what they were for is not done, and is the guard's now.
@@ -108,6 +109,32 @@ pub(super) fn roll_back(
         return outcome;
     }
     save_leftovers(system, transaction, outcome, &obstacles)
+}
+
+/// Of a trial that was kept, what it did alone: others have changed the network since.
+fn network_to_restore(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    outcome: &mut RollbackReport,
+) -> RuntimeSnapshot {
+    let before = &transaction.journal.before;
+    if transaction.progress.changed_by_trial.is_none() {
+        return before.clone();
+    }
+    let after = match transaction.network_after() {
+        Ok(Some(after)) => after,
+        Ok(None) => return before.clone(),
+        Err(error) => {
+            let why = told(&error);
+            let line = format!("the network stays as it is: what the command did to it: {why}");
+            outcome.left.push(line);
+            return RuntimeSnapshot::default();
+        }
+    };
+    let (now, _) = system.full_runtime_snapshot();
+    let (wanted, others) = now.without_change(before, &after);
+    outcome.left.extend(others);
+    wanted
 }
 
 /// Ends one that was cut off before anything but packages was touched.
@@ -121,7 +148,8 @@ pub(super) fn end_unbegun(
         ..RollbackReport::default()
     };
     let steps = transaction.journal.steps.iter();
-    for step in steps.filter(|step| step.is_before_guard()) {
+    let facts = system.facts();
+    for step in steps.filter(|step| step.is_before_guard() && step.is_done(&facts)) {
         if let RuntimeRollback::Stays { what } = step.rollback() {
             outcome.left.push(what);
         }
@@ -175,7 +203,12 @@ pub(super) fn retry_leftovers(
     let mut obstacles = restore_folders(system, transaction, is_wanted, &mut outcome);
     let images = transaction.journal.images.iter().enumerate();
     for (index, image) in images.filter(|(_, image)| is_wanted(&image.path)) {
-        if let Err(source) = restore_file(system, transaction, (index, image), &mut outcome) {
+        let is_ours = |found: &CurrentFile| {
+            let planned = image.after.as_ref();
+            planned.is_some_and(|planned| planned.matches(Some(found)))
+        };
+        let done = restore_file(system, transaction, (index, image), is_ours, &mut outcome);
+        if let Err(source) = done {
             let path = image.path.clone();
             obstacles.push(RollbackObstacle::File { path, source });
         }
@@ -216,25 +249,33 @@ fn restore_folders(
     obstacles
 }
 
-/// Every file, the new ones first: they take room that the others may need.
+/// Every file. New ones go first: they take room that the others may need.
 fn restore_files(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
-    let mut obstacles = restore_folders(system, transaction, |_| true, outcome);
+    let changed: BTreeSet<&str> = transaction.concerned().collect();
+    let is_needed = |folder: &str| {
+        let is_above = |path: &&str| Path::new(path).starts_with(folder);
+        transaction.concerns(folder)
+            || (!system.path(folder).exists() && changed.iter().any(is_above))
+    };
+    let mut obstacles = restore_folders(system, transaction, is_needed, outcome);
+    obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
     let images = transaction.journal.images.iter().enumerate();
     let images = images.filter(|(_, image)| transaction.concerns(&image.path));
     let (new, old): (Vec<_>, Vec<_>) = images.partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
-        if let Err(source) = restore_file(system, transaction, (index, image), outcome) {
+        let is_ours = |found: &CurrentFile| transaction.has_left(image, Some(found));
+        let done = restore_file(system, transaction, (index, image), is_ours, outcome);
+        if let Err(source) = done {
             obstacles.push(RollbackObstacle::File {
                 path: image.path.clone(),
                 source,
             });
         }
     }
-    obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
     if let Err(error) = boot_program::restore(system, transaction) {
         obstacles.push(RollbackObstacle::BootProgram(error));
     }
@@ -242,10 +283,12 @@ fn restore_files(
     obstacles
 }
 
+/// What is not ours is kept.
 fn restore_file(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
     (index, image): (usize, &FileImage),
+    is_ours: impl Fn(&CurrentFile) -> bool,
     outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
     let journal = &transaction.journal;
@@ -254,12 +297,11 @@ fn restore_file(
         let half_made = durable::temporary_name(&system.path(&image.path));
         return durable::remove(&half_made).map(drop);
     }
-    let others = found.filter(|found| !transaction.has_left(image, Some(found)));
-    if let Some(found) = others {
+    if let Some(found) = found.filter(|found| !is_ours(found)) {
         if let Some(back) = files::without_block(&journal.steps, &image.path, &found.bytes) {
             return write_without_block(system, image, &found, back);
         }
-        let kept = keep_edit(system, transaction, &index.to_string(), &found)?;
+        let kept = keep_edit(system, transaction, index, &found)?;
         let line = format!("{} → {kept}", image.path);
         if !outcome.kept.contains(&line) {
             outcome.kept.push(line);
@@ -293,13 +335,13 @@ fn write_without_block(
 fn keep_edit(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
-    label: &str,
+    index: usize,
     found: &CurrentFile,
 ) -> std::io::Result<String> {
     let sum = found.sum();
     let path = transaction
         .folder
-        .join(format!("kept-{label}-{}", sum.get(..8).unwrap_or_default()));
+        .join(format!("kept-{index}-{}", sum.get(..8).unwrap_or_default()));
     if !path.exists() {
         durable::write(system, &path, &found.content(), 0o600)?;
     }
@@ -350,12 +392,30 @@ fn remove_new_file(
     path: &str,
     outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
-    let Some(found) = file_image::read_current(&system.path(path))? else {
-        return Ok(());
-    };
-    let kept = keep_edit(system, transaction, "new", &found)?;
-    outcome.kept.push(format!("{path} → {kept}"));
-    durable::remove_synced(system, &system.path(path)).map(drop)
+    let place = system.path(path);
+    let changed = transaction.progress.changed_by_trial.as_ref();
+    if let Some(left) = changed.and_then(|changed| changed.files.get(path))
+        && left.matches(file_image::read_current(&place)?.as_ref())
+    {
+        return durable::remove_synced(system, &place).map(drop);
+    }
+    // Moved, not copied: the disk may be full of it.
+    let label = file_image::sum(path.as_bytes());
+    let kept = format!("kept-new-{}", label.get(..8).unwrap_or_default());
+    let kept = transaction.folder.join(kept);
+    match durable::rename_synced(system, &place, &kept) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            if let Some(found) = file_image::read_current(&place)? {
+                durable::write(system, &kept, &found.content(), 0o600)?;
+            }
+            durable::remove_synced(system, &place)?;
+        }
+        Err(error) => return Err(error),
+    }
+    outcome.kept.push(format!("{path} → {}", kept.display()));
+    Ok(())
 }
 
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.
@@ -368,6 +428,7 @@ fn remove_folders(system: &dyn SystemAccess, transaction: &StoredTransaction) {
 fn restore_runtime(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
+    network: &RuntimeSnapshot,
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;
@@ -399,7 +460,7 @@ fn restore_runtime(
     };
     obstacles.extend(read.err().map(RollbackObstacle::Reread));
     system.edge("the managers have read the old files");
-    obstacles.extend(system.restore_runtime(&journal.before));
+    obstacles.extend(system.restore_runtime(network));
     obstacles
 }
 

@@ -1,6 +1,7 @@
 //! Changes that are cut off at every edge. The files are real, below a temporary root; the rest of the machine is
 //! a model that forgets at a power cut what a machine would forget.
 
+mod damaged;
 mod edges;
 mod files;
 mod model;

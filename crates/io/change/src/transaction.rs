@@ -46,12 +46,14 @@ pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
 
 pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
     StoredTransaction::all(state).map_err(|error| {
-        // One of another build says itself what rolls it back.
         let way_out = match &error {
-            ChangeJournalError::System(_) => {
+            ChangeJournalError::OtherBuild { .. } => {
+                "; `crosstie rollback` of that build rolls it back"
+            }
+            damaged if damaged.is_damage() => {
                 "; `crosstie uninstall --force` sets it aside and rolls back the others"
             }
-            ChangeJournalError::Format { .. } => "",
+            ChangeJournalError::System(_) => "",
         };
         ChangeError::Journal {
             what: "a journal cannot be read".to_owned(),

@@ -65,32 +65,42 @@ pub(super) fn run(
     }
 }
 
-/// What it has done to files until now.
+/// What it has done to files and folders until now.
 pub(super) fn changes(system: &dyn SystemAccess, journal: &ChangeJournal) -> TrialChanges {
     let mut changes = TrialChanges::default();
-    let mut look = |path: &str, before: Option<&FileImage>| {
-        // What cannot be read is told when it is to be restored.
-        let found = read_current(&system.path(path)).ok().flatten();
-        if before.is_none_or(|before| !before.matches_original(found.as_ref())) {
-            let left = PlannedContent::of(found.as_ref());
-            changes.files.insert(path.to_owned(), left);
-        }
-    };
+    // What cannot be read is told when it is to be restored.
+    let read = |path: &str| read_current(&system.path(path)).ok().flatten();
     for image in &journal.images {
-        look(&image.path, Some(image));
+        let found = read(&image.path);
+        if !image.matches_original(found.as_ref()) {
+            let left = PlannedContent::of(found.as_ref());
+            changes.files.insert(image.path.clone(), left);
+        }
+    }
+    let tree = journal.tree.iter();
+    for folder in tree.filter(|folder| !folder.is_as_it_was(system)) {
+        changes.folders.insert(folder.path.clone());
+        // Behind a link in its place, files look as they were.
+        if !folder.is_there(system) {
+            let below = journal.images.iter();
+            let below = below.filter(|image| Path::new(&image.path).starts_with(&folder.path));
+            let gone = below.map(|image| (image.path.clone(), PlannedContent::Gone));
+            changes.files.extend(gone);
+        }
     }
     let files: BTreeSet<&str> = journal.images.iter().map(|image| &*image.path).collect();
     let folders: BTreeSet<&str> = journal.tree.iter().map(|folder| &*folder.path).collect();
-    let mut made = BTreeSet::new();
     for root in &journal.watched {
         let below = FolderContents::of(system, root, usize::MAX);
-        for path in below.files.iter().filter(|path| !files.contains(&***path)) {
-            look(path, None);
+        let made = below.files.into_iter();
+        for path in made.filter(|path| !files.contains(&**path)) {
+            let left = PlannedContent::of(read(&path).as_ref());
+            changes.files.insert(path, left);
         }
         let new = below.folders.into_iter();
-        made.extend(new.filter(|path| !folders.contains(&**path)));
+        let made = new.filter(|path| !folders.contains(&**path));
+        changes.folders.extend(made);
     }
-    changes.folders = made;
     changes
 }
 

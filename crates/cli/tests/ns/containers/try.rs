@@ -74,6 +74,40 @@ fn try_keeps_what_works_and_was_wanted() {
     same(NODE, &place.before, &shape(&lab, NODE));
 }
 
+/// Others have used the node since.
+#[test]
+fn a_kept_trial_is_rolled_back_and_what_others_did_since_stays() {
+    const OTHERS: &str = "nft add table inet others; ip link add br-others type bridge; \
+         ip address add 203.0.113.9/32 dev br-others; ip rule add from 203.0.113.9 table 88; \
+         ip link set enP2p1s0f0np0 mtu 1400";
+    const TRIED: &str = "ip address add 198.51.100.7/32 dev enp1s0f0np0; nft add table inet tried; \
+         ip link set enP2p1s0f0np0 mtu 2000; ip link add br-tried type bridge";
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    sh(&lab, NODE, PREPARE);
+    let place = TryLab {
+        lab: &lab,
+        cluster: &cluster,
+        before: String::new(),
+    };
+    let (said, well) = place.tries(&["--yes"], TRIED);
+    assert!(well, "{said}");
+    sh(&lab, NODE, OTHERS);
+    let rolled_back = json(&lab, &cluster, 0, &["rollback", NODE, "--yes"]);
+    let shown = sh(&lab, NODE, NETWORK);
+    for theirs in ["table inet others", "br-others", "203.0.113.9", "mtu 1400"] {
+        assert!(shown.contains(theirs), "{theirs}: {shown}\n{rolled_back:#}");
+    }
+    for gone in ["198.51.100.7", "table inet tried", "br-tried"] {
+        assert!(!shown.contains(gone), "{gone}: {shown}\n{rolled_back:#}");
+    }
+    // Both have changed it: that is told, and nobody loses anything.
+    let left = "the MTU of enP2p1s0f0np0 was changed since";
+    assert!(rolled_back.to_string().contains(left), "{rolled_back:#}");
+}
+
 /// What a command can do to a running network, and what it was before.
 const NETWORK: &str = "nft -s list ruleset; ip rule; ip -6 rule; ip nexthop; ip route show table all | grep -v 'table local\\|proto ra\\|^fe80\\|^ff00\\|multicast' | sort; \
      ip -o link | sed 's/^[0-9]*: //; s/@[^:]*//; s/ qlen.*//' | sort; ip -o -4 addr | sed 's/^[0-9]*: //' | sort; \

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{self as durable, FileOperations};
+use crosstie_durable::{self as durable, FileOperations, RealDisk};
 use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -203,12 +203,19 @@ fn restore_network(before: &NetworkState) -> Vec<RollbackObstacle> {
 fn store_program(path: &Path) -> io::Result<()> {
     let own = fs::read_link(OWN_PROGRAM)?;
     let linked = own.starts_with(INSTALLED_FOLDER) && fs::hard_link(&own, path).is_ok();
-    if !linked {
-        copy_program(path)?;
+    if linked {
+        // It may have come over the network a moment ago.
+        File::open(path)?.sync_all()?;
+        return durable::sync_folder(durable::parent_folder(path));
     }
-    // It may have come over the network a moment ago.
-    File::open(path)?.sync_all()?;
-    durable::sync_folder(durable::parent_folder(path))
+    // Half of it would be no program, and in the way of the next try.
+    let unfinished = durable::temporary_name(path);
+    durable::remove(&unfinished)?;
+    copy_program(&unfinished)
+        .and_then(|()| durable::rename_synced(&RealDisk, &unfinished, path))
+        .inspect_err(|_| {
+            let _ = durable::remove(&unfinished);
+        })
 }
 
 fn copy_program(path: &Path) -> io::Result<()> {
@@ -219,5 +226,6 @@ fn copy_program(path: &Path) -> io::Result<()> {
         .create_new(true)
         .mode(0o700)
         .open(path)?;
-    io::copy(&mut own, &mut copy).map(drop)
+    io::copy(&mut own, &mut copy)?;
+    copy.sync_all()
 }

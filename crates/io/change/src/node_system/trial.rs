@@ -56,7 +56,7 @@ pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandRe
             last.extend_from_slice(&part[..length]);
         }
     });
-    // Whatever ends this process ends the command first: nothing of it may act after the rollback.
+    // Whoever ends this process with a signal that it can catch ends the command first.
     let mut entry = Some(ChildRegistration::group(&child));
     let until = Instant::now() + deadline;
     while !has_ended(&child) {

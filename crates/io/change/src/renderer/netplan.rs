@@ -26,8 +26,14 @@ pub(super) struct Netplan;
 
 fn generate() -> Result<(), ManagerError> {
     // It writes them where it has any, and leaves the old ones where it has none.
+    let old = fs::read(UNMANAGED_PORTS).ok();
     remove_made(Path::new(UNMANAGED_PORTS))?;
-    run("netplan", &["generate"])?;
+    run("netplan", &["generate"]).inspect_err(|_| {
+        // What it refuses is no reason that others' ports lose theirs.
+        if let Some(old) = old {
+            let _ = fs::write(UNMANAGED_PORTS, old);
+        }
+    })?;
     Ok(())
 }
 
@@ -66,6 +72,7 @@ impl RendererControl for Netplan {
                 }
             }
         }
+        remove_made(Path::new(UNMANAGED_PORTS))?;
         run_within("netplan", &["generate"], RENDER_TIMEOUT)?;
         Ok(())
     }

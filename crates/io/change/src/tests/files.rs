@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::atomic::Ordering,
 };
 
@@ -13,18 +13,15 @@ use crosstie_model::change::{
 };
 
 use super::{
-    super::{
-        handle_request_with, journal::StoredTransaction, node_system::NodeSystem,
-        system_access::SystemAccess,
-    },
+    super::{handle_request_with, node_system::NodeSystem, system_access::SystemAccess},
     model::Model,
 };
 
-fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
+pub(super) fn ask(model: &Model, ask: &ChangeRequest) -> Result<ChangeReply, ChangeError> {
     handle_request_with(model, &model.state(), ask)
 }
 
-fn configured(model: &Model) {
+pub(super) fn configured(model: &Model) {
     let applied = ask(model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
     let ChangeReply::Armed(armed) = applied else {
         panic!("{applied:?}");
@@ -33,14 +30,14 @@ fn configured(model: &Model) {
     ask(model, &ChangeRequest::Confirm { transaction }).unwrap();
 }
 
-fn status(model: &Model) -> NodeChangeStatus {
+pub(super) fn status(model: &Model) -> NodeChangeStatus {
     match ask(model, &ChangeRequest::Status).unwrap() {
         ChangeReply::Status(status) => status,
         other => panic!("{other:?}"),
     }
 }
 
-fn rollback(force: bool) -> ChangeRequest {
+pub(super) fn rollback(force: bool) -> ChangeRequest {
     ChangeRequest::Rollback {
         transaction: None,
         only: None,
@@ -113,7 +110,7 @@ fn changes_are_undone_newest_first_and_nothing_is_left() {
     assert!(!model.path("/var/lib/crosstie").exists());
 }
 
-fn trial(model: &Model, command: &[&str]) -> ChangeReply {
+pub(super) fn trial(model: &Model, command: &[&str]) -> ChangeReply {
     let trial = TryRequest {
         force: false,
         run: "20261115T100000Z-00000002".to_owned(),
@@ -283,6 +280,51 @@ fn a_kept_trial_is_rolled_back_with_the_folders_that_it_made() {
     assert_eq!(model.tree(), before);
 }
 
+/// Through the link every file looks as it was.
+#[test]
+fn a_kept_link_in_place_of_a_folder_is_rolled_back_to_the_folder_with_its_files() {
+    let model = Model::new();
+    fs::create_dir_all(model.path("/srv")).unwrap();
+    fs::create_dir_all(model.path("/etc/netplan")).unwrap();
+    fs::write(model.path("/etc/netplan/40.yaml"), "network: {}\n").unwrap();
+    let before = model.tree();
+    kept(&model, &["move", "/etc/netplan", "/srv/netplan"]);
+    assert!(model.path("/etc/netplan").is_symlink());
+    ask(&model, &rollback(false)).unwrap();
+    assert_eq!(model.tree(), before);
+}
+
+/// A folder that the trial left alone belongs to whoever has changed it since.
+#[test]
+fn a_link_that_others_made_of_a_folder_since_a_kept_trial_stays() {
+    let model = Model::new();
+    fs::create_dir_all(model.path("/etc/netplan")).unwrap();
+    fs::write(model.path("/etc/netplan/40.yaml"), "network: {}\n").unwrap();
+    kept(&model, &["write", "/etc/hosts", "192.0.2.1 tried\n"]);
+    fs::create_dir_all(model.path("/srv")).unwrap();
+    let moved = model.path("/srv/netplan");
+    fs::rename(model.path("/etc/netplan"), &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, model.path("/etc/netplan")).unwrap();
+    ask(&model, &rollback(false)).unwrap();
+    assert!(model.path("/etc/netplan").is_symlink());
+    assert!(moved.join("40.yaml").exists());
+}
+
+/// What only the trial wrote is nobody's edit.
+#[test]
+fn a_file_that_a_kept_trial_made_goes_without_a_copy() {
+    let model = Model::new();
+    let before = model.tree();
+    kept(
+        &model,
+        &["write", "/etc/netplan/99-tried.yaml", "network: {}\n"],
+    );
+    let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(false)).unwrap() else {
+        panic!();
+    };
+    assert_eq!((outcome.kept.len(), model.tree()), (0, before));
+}
+
 #[test]
 fn links_and_files_of_others_are_written_over_by_no_plan() {
     const FOREIGN: &str = "/etc/sysctl.d/90-crosstie.conf";
@@ -400,70 +442,4 @@ fn what_was_cut_off_before_its_guard_is_ended_without_touching_the_node() {
     assert_eq!(found.drift, []);
     assert_eq!(found.transactions[0].state, TransactionState::RolledBack);
     assert_eq!((model.tree(), model.kernel()), before);
-}
-
-/// The journal's first and only folder, and a file in it.
-fn in_journal(model: &Model, name: &str) -> PathBuf {
-    let folder = StoredTransaction::all(&model.state()).unwrap().remove(0);
-    folder.folder.join(name)
-}
-
-#[test]
-fn a_journal_that_lost_its_program_is_rolled_back() {
-    let model = Model::new();
-    let before = model.tree();
-    configured(&model);
-    fs::remove_file(in_journal(&model, "crosstie")).unwrap();
-    ask(&model, &rollback(false)).unwrap();
-    assert_eq!(model.tree(), before);
-}
-
-/// Nothing that is not the file as it was becomes the file, not even through a link.
-#[test]
-fn a_damaged_copy_is_told_and_restores_nothing() {
-    let damages: [fn(&Path); 2] = [
-        |copy| fs::write(copy, "").unwrap(),
-        |copy| {
-            fs::remove_file(copy).unwrap();
-            std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
-        },
-    ];
-    for damage in damages {
-        let model = Model::new();
-        configured(&model);
-        let journal = StoredTransaction::all(&model.state()).unwrap().remove(0);
-        let images = &journal.journal.images;
-        let hosts = images.iter().position(|image| image.path == "/etc/hosts");
-        damage(&in_journal(&model, &format!("before-{}", hosts.unwrap())));
-        let text = fs::read(model.path("/etc/hosts")).unwrap();
-        let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(false)).unwrap() else {
-            panic!();
-        };
-        assert!(outcome.left[0].contains("/etc/hosts"), "{outcome:?}");
-        assert_eq!(fs::read(model.path("/etc/hosts")).unwrap(), text);
-        assert_eq!(status(&model).drift[0].what, "/etc/hosts");
-    }
-}
-
-#[test]
-fn an_unreadable_journal_is_named_with_a_way_out() {
-    let model = Model::new();
-    configured(&model);
-    let journal = in_journal(&model, "journal.json");
-    let copy = in_journal(&model, "before-0");
-    fs::write(&journal, "{").unwrap();
-    for ask_for in [ChangeRequest::Status, rollback(true)] {
-        let said = ask(&model, &ask_for).unwrap_err().to_string();
-        assert!(said.contains("journal.json"), "{said}");
-        assert!(said.contains("uninstall --force"), "{said}");
-    }
-    for _ in 0..2 {
-        let removed = ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
-        let ChangeReply::RolledBack(outcome) = removed else {
-            panic!()
-        };
-        assert!(outcome.left[0].contains("cannot be read"), "{outcome:?}");
-        assert!(copy.exists());
-    }
-    assert_eq!(status(&model).transactions, []);
 }

@@ -436,12 +436,17 @@ impl SystemAccess for Model {
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, or `many PATH COUNT` in a new one.
+        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
+        // place, or `many PATH COUNT` in a new one.
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
             "link" => {
                 fs::remove_dir_all(&path).unwrap();
+                symlink(self.path(&command[2]), path).unwrap();
+            }
+            "move" => {
+                fs::rename(&path, self.path(&command[2])).unwrap();
                 symlink(self.path(&command[2]), path).unwrap();
             }
             "many" => {

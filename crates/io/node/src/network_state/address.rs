@@ -82,7 +82,7 @@ pub(super) fn parse(told: &RawMessage) -> Option<SavedAddress> {
 }
 
 impl SavedAddress {
-    fn index(&self) -> u32 {
+    pub(super) fn index(&self) -> u32 {
         self.message.header_u32(4)
     }
 

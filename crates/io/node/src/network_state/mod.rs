@@ -4,7 +4,7 @@
 //! hops, next-hop objects, encapsulations) survives. A restore compares first, changes what differs, and goes on past every
 //! obstacle. Both act on the network namespace of the calling thread.
 //!
-//! Not restored: names of interfaces, alternative names, queue lengths and queueing disciplines; costs of a bridge's ports,
+//! Not restored: names of interfaces, alternative names and queueing disciplines; costs of a bridge's ports,
 //! its VLANs and forwarding entries; options of a bond that its mode does not take at creation, and which port was its
 //! primary; neighbours; IPsec; multicast routes; routes that came with a router's announcement, and temporary addresses; local
 //! routes of the kernel; a veth whose peer is in another namespace; elements that a firewall's sets gathered at run time.
@@ -25,6 +25,7 @@ mod state;
 mod sysctl;
 #[cfg(test)]
 mod tests;
+mod without_change;
 
 pub use obstacle::NetworkRestoreObstacle;
 pub use restore::{NetworkRestoreResult, restore, restore_and_count};

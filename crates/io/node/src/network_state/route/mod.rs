@@ -172,7 +172,7 @@ fn each_hop(route: &mut RawMessage, mut visit: impl FnMut(&mut [u8])) {
 }
 
 /// The indexes of all links that it leaves through.
-fn links(route: &RawMessage) -> Vec<u32> {
+pub(super) fn links(route: &RawMessage) -> Vec<u32> {
     let mut indexes: Vec<u32> = route.u32(RTA_OIF).into_iter().collect();
     each_hop(&mut route.clone(), |hop| indexes.extend(u32_at(hop, 4)));
     indexes

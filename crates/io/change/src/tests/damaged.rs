@@ -1,0 +1,163 @@
+//! Journals and copies that somebody, a disk or another build has changed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crosstie_model::change::{ChangeReply, ChangeRequest};
+
+use super::{
+    super::{
+        journal::StoredTransaction, requests, rollback::RollbackMoment, system_access::SystemAccess,
+    },
+    files::{ask, configured, rollback, status, trial},
+    model::Model,
+};
+
+/// The journal's first and only folder, and a file in it.
+fn in_journal(model: &Model, name: &str) -> PathBuf {
+    let folder = StoredTransaction::all(&model.state()).unwrap().remove(0);
+    folder.folder.join(name)
+}
+
+#[test]
+fn a_journal_that_lost_its_program_is_rolled_back() {
+    let model = Model::new();
+    let before = model.tree();
+    configured(&model);
+    fs::remove_file(in_journal(&model, "crosstie")).unwrap();
+    ask(&model, &rollback(false)).unwrap();
+    assert_eq!(model.tree(), before);
+}
+
+/// Nothing that is not the file as it was becomes the file, not even through a link.
+#[test]
+fn a_damaged_copy_is_told_and_restores_nothing() {
+    let damages: [fn(&Path); 2] = [
+        |copy| fs::write(copy, "").unwrap(),
+        |copy| {
+            fs::remove_file(copy).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", copy).unwrap();
+        },
+    ];
+    for damage in damages {
+        let model = Model::new();
+        configured(&model);
+        let journal = StoredTransaction::all(&model.state()).unwrap().remove(0);
+        let images = &journal.journal.images;
+        let hosts = images.iter().position(|image| image.path == "/etc/hosts");
+        damage(&in_journal(&model, &format!("before-{}", hosts.unwrap())));
+        let text = fs::read(model.path("/etc/hosts")).unwrap();
+        let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(false)).unwrap() else {
+            panic!();
+        };
+        assert!(outcome.left[0].contains("/etc/hosts"), "{outcome:?}");
+        assert_eq!(fs::read(model.path("/etc/hosts")).unwrap(), text);
+        assert_eq!(status(&model).drift[0].what, "/etc/hosts");
+    }
+}
+
+#[test]
+fn an_unreadable_journal_is_named_with_a_way_out() {
+    let model = Model::new();
+    configured(&model);
+    let journal = in_journal(&model, "journal.json");
+    let copy = in_journal(&model, "before-0");
+    fs::write(&journal, "{").unwrap();
+    for ask_for in [ChangeRequest::Status, rollback(true)] {
+        let said = ask(&model, &ask_for).unwrap_err().to_string();
+        assert!(said.contains("journal.json"), "{said}");
+        assert!(said.contains("uninstall --force"), "{said}");
+    }
+    for _ in 0..2 {
+        let removed = ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+        let ChangeReply::RolledBack(outcome) = removed else {
+            panic!()
+        };
+        assert!(outcome.left[0].contains("cannot be read"), "{outcome:?}");
+        assert!(copy.exists());
+    }
+    let status = status(&model);
+    assert_eq!(status.transactions, []);
+    assert!(
+        status.drift[0].found.contains("cannot be read"),
+        "{status:?}"
+    );
+}
+
+/// A state that cannot be read says nothing of what is in force, and a reading command rolls nothing back.
+#[test]
+fn a_damaged_state_of_a_confirmed_change_rolls_nothing_back() {
+    let model = Model::new();
+    configured(&model);
+    let before = (model.tree(), model.kernel());
+    fs::write(in_journal(&model, "state.json"), "").unwrap();
+    let said = ask(&model, &ChangeRequest::Status).unwrap_err().to_string();
+    assert!(said.contains("state.json"), "{said}");
+    assert_eq!((model.tree(), model.kernel()), before);
+}
+
+/// It is no damage, and `uninstall --force` does not throw it away.
+#[test]
+fn a_journal_of_another_build_is_left_to_that_build() {
+    for format in [1, 2] {
+        let model = Model::new();
+        configured(&model);
+        let journal = in_journal(&model, "journal.json");
+        let text = fs::read_to_string(&journal).unwrap();
+        let mut changed: serde_json::Value = serde_json::from_str(&text).unwrap();
+        changed["format"] = format.into();
+        changed["news"] = true.into();
+        fs::write(&journal, changed.to_string()).unwrap();
+        for ask_for in [
+            ChangeRequest::Status,
+            ChangeRequest::Uninstall { force: true },
+        ] {
+            let said = ask(&model, &ask_for).unwrap_err().to_string();
+            assert!(said.contains("is of another build"), "{said}");
+            assert!(!said.contains("--force"), "{said}");
+        }
+        assert!(journal.exists());
+    }
+}
+
+/// It could do nothing, and would be started again for ever.
+#[test]
+fn a_guard_whose_journal_is_set_aside_goes() {
+    let model = Model::new();
+    trial(&model, &["write", "/etc/hosts", "192.0.2.1 tried\n"]);
+    assert!(model.armed().is_some());
+    fs::write(in_journal(&model, "journal.json"), "{").unwrap();
+    ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+    assert_eq!(model.armed(), None);
+    let (system, state) = (&model as &dyn SystemAccess, model.state());
+    let folders = fs::read_dir(&state).unwrap().flatten();
+    let mut names = folders.map(|folder| folder.file_name().into_string().unwrap());
+    let id = names.find(|name| name.contains('-')).unwrap();
+    let done = requests::run_guard(system, &state, &id, RollbackMoment::Running).unwrap();
+    assert_eq!(done, None);
+}
+
+/// Whoever has mended it by hand does not lose that.
+#[test]
+fn what_was_repaired_after_a_rollback_is_kept_beside_what_uninstall_restores() {
+    let model = Model::new();
+    trial(&model, &["write", "/etc/hosts", "192.0.2.1 tried\n"]);
+    let journal = StoredTransaction::all(&model.state()).unwrap().remove(0);
+    let images = &journal.journal.images;
+    let hosts = images.iter().position(|image| image.path == "/etc/hosts");
+    let copy = in_journal(&model, &format!("before-{}", hosts.unwrap()));
+    let original = fs::read(&copy).unwrap();
+    fs::write(&copy, "damaged").unwrap();
+    model.time_is_up();
+    assert_eq!(status(&model).drift[0].what, "/etc/hosts");
+    fs::write(&copy, original).unwrap();
+    fs::write(model.path("/etc/hosts"), "192.0.2.2 repaired\n").unwrap();
+    let ask_for = ChangeRequest::Uninstall { force: false };
+    let ChangeReply::RolledBack(outcome) = ask(&model, &ask_for).unwrap() else {
+        panic!();
+    };
+    let kept = outcome.kept[0].split(" → ").nth(1).unwrap();
+    assert_eq!(fs::read(kept).unwrap(), b"192.0.2.2 repaired\n");
+}
