@@ -298,6 +298,11 @@ pub(super) enum RollbackObstacle {
 }
 
 impl RollbackObstacle {
+    /// Of the network that is there, so that another try may restore it.
+    pub(super) fn is_of_network(&self) -> bool {
+        matches!(self, Self::Network(obstacle) if !obstacle.is_left())
+    }
+
     /// Worth another try a moment later: a file system that is full, or read-only until it is mounted anew.
     pub(super) fn may_pass(&self) -> bool {
         matches!(

@@ -36,6 +36,9 @@ const STATE: &str = "state.json";
 const PROGRAM: &str = "crosstie";
 /// Of a trial that was confirmed: the network as it was left then.
 const NETWORK_AFTER: &str = "network-after.json";
+/// Of a rollback that could not restore all of the network: what it wanted, and what it left.
+const NETWORK_WANTED: &str = "network-wanted.json";
+const NETWORK_LEFT: &str = "network-left.json";
 const UNFINISHED_FOLDER: &str = ".unfinished";
 /// Room on the disk that is given up when a rollback finds none.
 const RESERVE: &str = "reserve";
@@ -90,6 +93,11 @@ pub(super) struct RuntimeSnapshot {
 }
 
 impl RuntimeSnapshot {
+    pub(super) fn is_of_boot(&self, boot: &str) -> bool {
+        let network = self.network.as_ref();
+        network.is_none_or(|network| network.is_of_boot(boot))
+    }
+
     /// `self` is now; see [`NetworkState::without_change`].
     pub(super) fn without_change(self, before: &Self, after: &Self) -> (Self, Vec<String>) {
         match (self.network, &before.network, &after.network) {
@@ -133,6 +141,9 @@ pub(super) struct TransactionProgress {
     /// Files that are still not what they were; `uninstall` tries again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unrestored: Vec<String>,
+    /// What of the network is still not what it was; likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unrestored_network: Vec<String>,
     /// Of a trial that was confirmed: what it left otherwise than the changes before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) kept_by_trial: Vec<DriftRecord>,
@@ -157,14 +168,21 @@ impl TrialChanges {
 
 impl TransactionProgress {
     pub(super) fn has_left(&self) -> bool {
-        !self.left.is_empty() || !self.unrestored.is_empty()
+        !self.left.is_empty() || self.may_be_restored()
+    }
+
+    /// By another try.
+    pub(super) fn may_be_restored(&self) -> bool {
+        !self.unrestored.is_empty() || !self.unrestored_network.is_empty()
     }
 
     /// Everything that is not what it was, in words.
     pub(super) fn leftovers(&self) -> Vec<String> {
         let files = self.unrestored.iter();
         let files = files.map(|path| format!("{path} is not restored"));
-        self.left.iter().cloned().chain(files).collect()
+        let network = self.unrestored_network.iter().cloned();
+        let left = self.left.iter().cloned();
+        left.chain(network).chain(files).collect()
     }
 }
 
@@ -193,6 +211,7 @@ impl StoredTransaction {
             why: None,
             left: Vec::new(),
             unrestored: Vec::new(),
+            unrestored_network: Vec::new(),
             kept_by_trial: Vec::new(),
             changed_by_trial: None,
         };
@@ -293,12 +312,34 @@ impl StoredTransaction {
 
     /// `None` of a trial that an older build has kept.
     pub(super) fn network_after(&self) -> Result<Option<RuntimeSnapshot>, ChangeJournalError> {
-        let path = self.folder.join(NETWORK_AFTER);
+        self.snapshot_in(NETWORK_AFTER)
+    }
+
+    fn snapshot_in(&self, name: &str) -> Result<Option<RuntimeSnapshot>, ChangeJournalError> {
+        let path = self.folder.join(name);
         match durable::read_json(&path, MAX_JOURNAL_BYTES) {
-            Ok(after) => Ok(Some(after)),
+            Ok(snapshot) => Ok(Some(snapshot)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ChangeJournalError::at(&path)(error)),
         }
+    }
+
+    /// For another try, when others will have changed the network, too.
+    pub(super) fn save_unrestored_network(
+        &self,
+        system: &dyn SystemAccess,
+        wanted: &RuntimeSnapshot,
+        left: &RuntimeSnapshot,
+    ) -> io::Result<()> {
+        write_json(system, &self.folder.join(NETWORK_WANTED), wanted)?;
+        write_json(system, &self.folder.join(NETWORK_LEFT), left)
+    }
+
+    pub(super) fn unrestored_network(
+        &self,
+    ) -> Result<Option<(RuntimeSnapshot, RuntimeSnapshot)>, ChangeJournalError> {
+        let wanted = self.snapshot_in(NETWORK_WANTED)?;
+        Ok(wanted.zip(self.snapshot_in(NETWORK_LEFT)?))
     }
 
     pub(super) fn is_in_force(&self) -> bool {
@@ -508,6 +549,7 @@ fn read_progress(folder: &Path) -> io::Result<TransactionProgress> {
                 why: None,
                 left: Vec::new(),
                 unrestored: Vec::new(),
+                unrestored_network: Vec::new(),
                 kept_by_trial: Vec::new(),
                 changed_by_trial: None,
             })

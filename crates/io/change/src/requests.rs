@@ -141,6 +141,14 @@ pub(super) fn rollback(
         .into_iter()
         .filter(|found| found.progress.state != TransactionState::RolledBack)
         .collect();
+    if live.is_empty()
+        && let Some(lost) = without_journal(system, state)
+    {
+        return Err(ChangeError::Journal {
+            what: format!("the journal of change {lost} was deleted"),
+            why: "nothing can roll it back; `crosstie uninstall` removes its guard".to_owned(),
+        });
+    }
     let first = match named {
         None => live.len().saturating_sub(1),
         Some(id) => match live.iter().position(|found| found.journal.id == id) {
@@ -368,6 +376,7 @@ pub(super) fn uninstall(
     force: bool,
 ) -> Result<ChangeReply, ChangeError> {
     let lock = lock_now(state)?;
+    let lost = without_journal(system, state);
     if force {
         let is_any = StoredTransaction::set_damaged_aside(state)
             .map_err(|error| journal_error("a journal", told(&error)))?;
@@ -385,6 +394,9 @@ pub(super) fn uninstall(
     let mut outcome = rollback_all(system, live.collect(), force, &why)?;
     let unreadable = StoredTransaction::unreadable_folders(state)
         .map_err(|error| journal_error("a journal", told(&error)))?;
+    outcome.left.extend(lost.map(|id| {
+        format!("the journal of change {id} was deleted: what the change did was not rolled back")
+    }));
     outcome.left.extend(unreadable.iter().map(|folder| {
         format!(
             "{} has a journal that cannot be read: what it changed was not rolled back; before-* are the files as they were",
@@ -396,6 +408,10 @@ pub(super) fn uninstall(
         return Ok(ChangeReply::RolledBack(outcome));
     }
     for mut transaction in all(state)?.into_iter().rev() {
+        // Of an earlier rollback: it is told once more before nobody knows of it.
+        if !outcome.transactions.contains(&transaction.journal.id) {
+            outcome.left.extend(transaction.progress.left.clone());
+        }
         if let Some(finished) = rollback::retry_leftovers(system, &mut transaction) {
             outcome.kept.extend(finished.kept);
             outcome.left.extend(finished.left);
@@ -403,7 +419,7 @@ pub(super) fn uninstall(
     }
     let is_unguarded = disarm(system, &mut outcome);
     let holds_a_copy = |found: &StoredTransaction| {
-        !found.progress.unrestored.is_empty() || rollback::has_kept_edits(found)
+        found.progress.may_be_restored() || rollback::has_kept_edits(found)
     };
     let needed = all(state)?.into_iter().filter(holds_a_copy);
     let needed: Vec<PathBuf> = needed.map(|found| found.folder).collect();
@@ -425,7 +441,7 @@ pub(super) fn uninstall(
     }
     outcome.left.extend(needed.iter().map(|folder| {
         format!(
-            "{} has the only copy of files that were edited or could not be restored; remove it when you do not need them",
+            "{} has the only copy of what was edited or could not be restored; remove it when you do not need it",
             folder.display()
         )
     }));
@@ -452,12 +468,20 @@ fn remove_entries(folder: &Path, is_kept: impl Fn(&OsStr) -> bool) -> io::Result
     Ok(())
 }
 
+/// One that a guard is there for, and of which nobody knows what it did.
+fn without_journal(system: &dyn SystemAccess, state: &Path) -> Option<String> {
+    let guarded = system.guarded();
+    guarded.filter(|id| !StoredTransaction::is_in(&state.join(id)))
+}
+
 /// Also settles what was cut off before a guard could. One that waits, or that works now, is left to it.
 pub(super) fn status(
     system: &dyn SystemAccess,
     state: &Path,
 ) -> Result<NodeChangeStatus, ChangeError> {
+    let lost = without_journal(system, state);
     if state.exists()
+        && lost.is_none()
         && let Ok(_lock) = lock_now(state)
     {
         match settle_interrupted(system, state) {
@@ -488,6 +512,11 @@ pub(super) fn status(
     }
     let unreadable = StoredTransaction::unreadable_folders(state)
         .map_err(|error| journal_error("a journal", told(&error)))?;
+    drift.extend(lost.map(|id| Drift {
+        what: format!("change {id}"),
+        wanted: "its journal, which rolls it back".to_owned(),
+        found: "deleted; `crosstie uninstall` removes its guard".to_owned(),
+    }));
     drift.extend(unreadable.iter().map(|folder| Drift {
         what: folder.display().to_string(),
         wanted: "rolled back".to_owned(),
@@ -496,6 +525,14 @@ pub(super) fn status(
     let unrestored = found.iter().flat_map(|found| &found.progress.unrestored);
     drift.extend(unrestored.map(|path| Drift {
         what: path.clone(),
+        wanted: "as it was before the change that was rolled back".to_owned(),
+        found: "not restored; `crosstie uninstall` tries again".to_owned(),
+    }));
+    let network = found
+        .iter()
+        .flat_map(|found| &found.progress.unrestored_network);
+    drift.extend(network.map(|text| Drift {
+        what: text.clone(),
         wanted: "as it was before the change that was rolled back".to_owned(),
         found: "not restored; `crosstie uninstall` tries again".to_owned(),
     }));

@@ -108,6 +108,16 @@ pub(super) fn roll_back(
             .push("it was cut off, and its guard goes on".to_owned());
         return outcome;
     }
+    let has_network = |obstacle: &RollbackObstacle| obstacle.is_of_network();
+    if obstacles.iter().any(has_network) {
+        let (left, unread) = system.full_runtime_snapshot();
+        // What cannot be read cannot be told from what others do from now on.
+        if unread.is_empty()
+            && let Err(error) = transaction.save_unrestored_network(system, &network, &left)
+        {
+            tracing::warn!("no other try will be made of the network: {error}");
+        }
+    }
     save_leftovers(system, transaction, outcome, &obstacles)
 }
 
@@ -171,10 +181,14 @@ fn save_leftovers(
     let progress = &mut transaction.progress;
     progress.left.clone_from(&outcome.left);
     progress.unrestored.clear();
+    progress.unrestored_network.clear();
     for obstacle in obstacles {
         outcome.left.push(told(obstacle));
         match obstacle {
             RollbackObstacle::File { path, .. } => progress.unrestored.push(path.clone()),
+            network if network.is_of_network() => {
+                progress.unrestored_network.push(told(network));
+            }
             other => progress.left.push(told(other)),
         }
     }
@@ -191,14 +205,16 @@ pub(super) fn retry_leftovers(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
 ) -> Option<RollbackReport> {
-    let wanted = std::mem::take(&mut transaction.progress.unrestored);
-    if transaction.progress.state != TransactionState::RolledBack || wanted.is_empty() {
+    let progress = &transaction.progress;
+    if progress.state != TransactionState::RolledBack || !progress.may_be_restored() {
         return None;
     }
+    let wanted = progress.unrestored.clone();
     let mut outcome = RollbackReport {
         transactions: vec![transaction.journal.id.clone()],
         ..RollbackReport::default()
     };
+    let network = retry_network(system, transaction);
     let is_wanted = |path: &str| wanted.iter().any(|wanted| wanted == path);
     let mut obstacles = restore_folders(system, transaction, is_wanted, &mut outcome);
     let images = transaction.journal.images.iter().enumerate();
@@ -220,9 +236,39 @@ pub(super) fn retry_leftovers(
         &mut outcome,
     ));
     remove_folders(system, transaction);
-    let read = system.reread_all();
-    obstacles.extend(read.err().map(RollbackObstacle::Reread));
-    Some(save_leftovers(system, transaction, outcome, &obstacles))
+    if !wanted.is_empty() {
+        let read = system.reread_all();
+        obstacles.extend(read.err().map(RollbackObstacle::Reread));
+    }
+    outcome.left.clone_from(&network);
+    let mut outcome = save_leftovers(system, transaction, outcome, &obstacles);
+    let progress = &mut transaction.progress;
+    progress.left.retain(|line| !network.contains(line));
+    progress.unrestored_network = network;
+    let saved = transaction.save_rollback_state(system, TransactionState::RolledBack, None);
+    outcome.left.extend(saved.err().map(|error| told(&error)));
+    Some(outcome)
+}
+
+/// What is still left of it. Only what the rollback left and nobody has touched since is tried.
+fn retry_network(system: &dyn SystemAccess, transaction: &StoredTransaction) -> Vec<String> {
+    let before = &transaction.progress.unrestored_network;
+    if before.is_empty() {
+        return Vec::new();
+    }
+    match transaction.unrestored_network() {
+        // It was made anew with a boot.
+        Ok(Some((_, left))) if !left.is_of_boot(&system.boot()) => Vec::new(),
+        Ok(Some((wanted, left))) => {
+            let (now, _) = system.full_runtime_snapshot();
+            let (target, mut others) = now.without_change(&wanted, &left);
+            let obstacles = system.restore_runtime(&target);
+            others.extend(obstacles.iter().map(|obstacle| told(obstacle)));
+            others
+        }
+        // It was not known what it left.
+        Ok(None) | Err(_) => before.clone(),
+    }
 }
 
 fn restore_folders(
@@ -414,7 +460,10 @@ fn remove_new_file(
         }
         Err(error) => return Err(error),
     }
-    outcome.kept.push(format!("{path} → {}", kept.display()));
+    let line = format!("{path} → {}", kept.display());
+    if !outcome.kept.contains(&line) {
+        outcome.kept.push(line);
+    }
     Ok(())
 }
 

@@ -49,6 +49,9 @@ pub(super) trait SystemAccess: FileOperations {
     /// Whether a guard counts down now; `None` where systemd does not say.
     fn is_guard_waiting(&self) -> Option<bool>;
 
+    /// The transaction that a guard is there for, whether it counts down or not.
+    fn guarded(&self) -> Option<String>;
+
     /// The guard goes, and nothing of it is left.
     fn disarm(&self) -> Result<(), GuardSetupError>;
 

@@ -170,6 +170,50 @@ fn try_refuses_what_it_could_not_undo() {
     sh(&lab, NODE, "test -e /run/ran");
 }
 
+/// What the rollback could not read it cannot tell from what others do since: said until somebody has looked.
+#[test]
+fn uninstall_does_not_forget_a_firewall_that_a_rollback_could_not_restore() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    let hidden = "mv /usr/sbin/nft /usr/sbin/nft.hidden; nft.hidden add table inet tried";
+    let command = ["try", NODE, "--", "sh", "-c", hidden];
+    let output = run(&lab, &cluster, &command);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("firewall"), "{said}");
+    sh(&lab, NODE, "mv /usr/sbin/nft.hidden /usr/sbin/nft");
+    let output = run(&lab, &cluster, &["uninstall", NODE, "--yes"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("firewall") && said.contains("remove it when"),
+        "{said}"
+    );
+    let status = json(&lab, &cluster, 1, &["status", NODE]);
+    assert!(status.to_string().contains("firewall"), "{status:#}");
+}
+
+/// An address that somebody set by hand: NetworkManager calls the port connected externally, and has no profile of it.
+#[test]
+fn a_rollback_makes_no_profile_where_there_was_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    let lab = containers("two-sparks");
+    inits::json(&lab, &[NODE, "spark-b"], &cluster);
+    let by_hand = "printf '[main]\\nno-auto-default=*\\n' > /etc/NetworkManager/conf.d/10-noauto.conf; \
+         systemctl restart NetworkManager; nmcli device disconnect enp1s0f0np0; ip link set enp1s0f0np0 up; \
+         ip address add 198.51.100.7/24 dev enp1s0f0np0; sleep 3";
+    sh(&lab, NODE, by_hand);
+    wait_until_settled(&lab, NODE);
+    let profiles = || sh(&lab, NODE, "ls /etc/NetworkManager/system-connections");
+    let before = (profiles(), shape(&lab, NODE));
+    json(&lab, &cluster, 0, &["apply", NODE, "--yes"]);
+    json(&lab, &cluster, 0, &["rollback", NODE, "--yes"]);
+    wait_until_settled(&lab, NODE);
+    assert_eq!(profiles(), before.0);
+    same(NODE, &before.1, &shape(&lab, NODE));
+}
+
 const TREES: &str = "mkdir -p /etc/frr/conf.d/empty; echo main > /etc/frr/frr.conf; echo nested > /etc/frr/conf.d/nested.conf; \
      chmod 640 /etc/frr/conf.d; echo good > /opt/linked.conf; ln -s /opt/linked.conf /etc/linked.conf";
 

@@ -29,6 +29,7 @@ use crate::{
 const UNITS: &str = "/etc/systemd/system";
 const WAIT_UNIT: &str = "crosstie-guard-wait.service";
 const ROLLBACK_UNIT: &str = "crosstie-guard.service";
+const DESCRIPTION: &str = "Description=Rolls back change ";
 const BOOT_UNIT: &str = "crosstie-recover.service";
 
 /// For the guard to undo everything on a slow machine.
@@ -49,7 +50,7 @@ pub(super) fn arm(
         until.as_millis()
     );
     let service = format!(
-        "[Unit]\nDescription=Rolls back change {transaction}\nStartLimitIntervalSec=0\n\n[Service]\nType=oneshot\n\
+        "[Unit]\n{DESCRIPTION}{transaction}\nStartLimitIntervalSec=0\n\n[Service]\nType=oneshot\n\
          ExecStart={program} guard {transaction}\nTimeoutStartSec=300\nRestart=on-failure\nRestartSec=5s\n"
     );
     // Whoever reads what is restored must wait for it.
@@ -73,6 +74,13 @@ pub(super) fn arm(
     // Back once the program says that it waits.
     run("systemctl", &["restart", WAIT_UNIT])?;
     check(until)
+}
+
+/// By the unit that rolls it back.
+pub(super) fn transaction() -> Option<String> {
+    let unit = fs::read_to_string(Path::new(UNITS).join(ROLLBACK_UNIT)).ok()?;
+    let mut lines = unit.lines();
+    lines.find_map(|line| line.strip_prefix(DESCRIPTION).map(str::to_owned))
 }
 
 /// What systemd really runs, and until when it says that it waits.

@@ -99,6 +99,10 @@ impl SystemAccess for NodeSystem {
         guard::is_waiting()
     }
 
+    fn guarded(&self) -> Option<String> {
+        guard::transaction()
+    }
+
     fn disarm(&self) -> Result<(), GuardSetupError> {
         guard::disarm(self)
     }

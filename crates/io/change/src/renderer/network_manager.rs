@@ -34,10 +34,20 @@ impl RendererControl for NetworkManager {
             {
                 let up = ["--wait", UP_TIMEOUT, "connection", "up", "id", &profile];
                 run("nmcli", &up)?;
-            } else if !change.addresses.to.is_empty() {
-                // Our profile is gone: what was there before takes over.
-                let connect = ["--wait", CONNECT_TIMEOUT, "device", "connect", &change.name];
-                let _ = run("nmcli", &connect);
+            } else if !change.addresses.to.is_empty()
+                && let Some(before) = saved_profile(&change.name)
+            {
+                // Our profile is gone: what was there before takes over. `device connect` would make a new one where there
+                // was none, as for an address that somebody set by hand.
+                let up = [
+                    "--wait",
+                    CONNECT_TIMEOUT,
+                    "connection",
+                    "up",
+                    "uuid",
+                    &before,
+                ];
+                let _ = run("nmcli", &[&up[..], &["ifname", &change.name]].concat());
             }
         }
         Ok(())
@@ -63,9 +73,60 @@ impl RendererControl for NetworkManager {
     }
 }
 
+/// Of those that fit the interface, one that lies in a file of its own or of a generator's, by its number.
+fn saved_profile(interface: &str) -> Option<String> {
+    let shown = ["-t", "-f", "CONNECTIONS", "device", "show", interface];
+    let available = run("nmcli", &shown).ok()?;
+    let known = run(
+        "nmcli",
+        &["-t", "-f", "UUID,FILENAME", "connection", "show"],
+    )
+    .ok()?;
+    saved_of(&available, &known)
+}
+
+/// From lines such as `CONNECTIONS.AVAILABLE-CONNECTIONS[1]:UUID | NAME` and `UUID:FILE`.
+fn saved_of(available: &str, known: &str) -> Option<String> {
+    let is_saved = |uuid: &str| {
+        known.lines().any(|line| {
+            let (found, file) = line.split_once(':').unwrap_or((line, ""));
+            // NetworkManager's own are for as long as it runs.
+            let is_own = file.starts_with("/run/") && !file.contains("/netplan-");
+            found == uuid && !file.is_empty() && !is_own
+        })
+    };
+    let mut uuids = available.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.contains("AVAILABLE-CONNECTIONS[")
+            .then(|| value.split(" | ").next().unwrap_or(value).trim())
+    });
+    uuids.find(|uuid| is_saved(uuid)).map(str::to_owned)
+}
+
 fn reload() -> Result<(), ExternalProgramError> {
     // Whether an interface keeps its addresses without a carrier stands in its own configuration.
     run("nmcli", &["general", "reload", "conf"])?;
     run("nmcli", &["connection", "reload"])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_in_a_file_takes_over_and_none_that_the_manager_made_itself() {
+        let available = "CONNECTIONS.AVAILABLE-CONNECTION-PATHS:/org/freedesktop/NetworkManager/Settings/{2,5}\n\
+             CONNECTIONS.AVAILABLE-CONNECTIONS[1]:aaaa | Wired connection 3\n\
+             CONNECTIONS.AVAILABLE-CONNECTIONS[2]:bbbb | netplan-eth1\n";
+        let own = "aaaa:/run/NetworkManager/system-connections/Wired connection 3.nmconnection\n";
+        let netplan = "bbbb:/run/NetworkManager/system-connections/netplan-eth1.nmconnection\n";
+        let saved = "bbbb:/etc/NetworkManager/system-connections/eth1.nmconnection\n";
+        assert_eq!(saved_of(available, own), None);
+        for file in [netplan, saved] {
+            let known = format!("{own}{file}");
+            assert_eq!(saved_of(available, &known).as_deref(), Some("bbbb"));
+        }
+        assert_eq!(saved_of("", saved), None);
+    }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
 };
 
 use crosstie_model::change::{ChangeReply, ChangeRequest};
@@ -160,4 +161,48 @@ fn what_was_repaired_after_a_rollback_is_kept_beside_what_uninstall_restores() {
     };
     let kept = outcome.kept[0].split(" → ").nth(1).unwrap();
     assert_eq!(fs::read(kept).unwrap(), b"192.0.2.2 repaired\n");
+}
+
+/// Nothing says any more that all is well.
+#[test]
+fn a_change_that_deleted_its_own_journal_is_told_until_it_is_uninstalled() {
+    let model = Model::new();
+    trial(&model, &["write", "/etc/hosts", "192.0.2.1 tried\n"]);
+    fs::remove_dir_all(model.state()).unwrap();
+    let found = &status(&model).drift[0].found;
+    assert!(found.contains("deleted"), "{found}");
+    let said = ask(&model, &rollback(false)).unwrap_err().to_string();
+    assert!(said.contains("was deleted"), "{said}");
+    let ask_for = ChangeRequest::Uninstall { force: false };
+    let ChangeReply::RolledBack(outcome) = ask(&model, &ask_for).unwrap() else {
+        panic!();
+    };
+    assert!(outcome.left[0].contains("not rolled back"), "{outcome:?}");
+    assert_eq!((status(&model).drift.len(), model.armed()), (0, None));
+}
+
+#[test]
+fn what_a_rollback_left_of_the_network_is_tried_again_by_uninstall() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    configured(&model);
+    model.network_refused.store(true, Ordering::SeqCst);
+    let ChangeReply::RolledBack(outcome) = ask(&model, &rollback(false)).unwrap() else {
+        panic!();
+    };
+    assert!(outcome.left[0].contains("enp1s0f0np0"), "{outcome:?}");
+    let uninstall = || {
+        let ask_for = ChangeRequest::Uninstall { force: false };
+        let ChangeReply::RolledBack(outcome) = ask(&model, &ask_for).unwrap() else {
+            panic!();
+        };
+        outcome.left
+    };
+    let left = uninstall();
+    assert!(left[0].contains("enp1s0f0np0"), "{left:?}");
+    let drift = status(&model).drift;
+    assert!(drift[0].found.contains("tries again"), "{drift:?}");
+    model.network_refused.store(false, Ordering::SeqCst);
+    assert_eq!(uninstall(), [""; 0]);
+    assert_eq!((model.tree(), model.kernel()), before);
 }

@@ -20,6 +20,7 @@ use crosstie_model::{
     change::{ApplyRequest, TryCommandResult},
     plan::ConfigReload,
 };
+use crosstie_node::{netlink::NetlinkError, network_state::NetworkRestoreObstacle};
 use crosstie_plan::simulated_node::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -58,6 +59,8 @@ pub(super) struct Model {
     pub(super) guard_stays: AtomicBool,
     /// systemd does not say whether a guard waits.
     pub(super) systemd_is_silent: AtomicBool,
+    /// The kernel takes nothing of the network.
+    pub(super) network_refused: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
     /// Why nobody waits any more.
@@ -141,6 +144,7 @@ impl Model {
             systemctl_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
             systemd_is_silent: AtomicBool::new(false),
+            network_refused: AtomicBool::default(),
             refused: Mutex::default(),
             abandoned: Mutex::default(),
         }
@@ -327,6 +331,10 @@ impl SystemAccess for Model {
         (!is_silent).then(|| self.armed().is_some())
     }
 
+    fn guarded(&self) -> Option<String> {
+        self.armed()
+    }
+
     fn disarm(&self) -> Result<(), GuardSetupError> {
         self.edge("before the guard goes");
         let stays = self.guard_stays.load(Ordering::SeqCst);
@@ -468,6 +476,13 @@ impl SystemAccess for Model {
     }
 
     fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
+        if self.network_refused.load(Ordering::SeqCst) {
+            return vec![RollbackObstacle::Network(NetworkRestoreObstacle::Kernel {
+                what: "the address of enp1s0f0np0".to_owned(),
+                call: "RTM_NEWADDR",
+                source: NetlinkError::Refused(Errno::BUSY),
+            })];
+        }
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
         for link in &before.links {

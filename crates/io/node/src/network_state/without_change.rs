@@ -11,6 +11,10 @@ use super::{
 };
 
 impl NetworkState {
+    pub fn is_of_boot(&self, boot: &str) -> bool {
+        self.boot == boot
+    }
+
     /// `self` is now. What the change has changed is as `before` again, unless others have changed it since: that stays, and
     /// is told. In another boot nothing can be compared, and `before` comes back as it is.
     #[must_use]

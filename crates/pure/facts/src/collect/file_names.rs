@@ -27,6 +27,12 @@ const FOLDERS: [&str; 6] = [
 const ROOTS: [&str; 3] = ["etc", "run", PACKAGES];
 const PACKAGES: &str = "usr/lib";
 
+/// In place of where a link leads that leads out of the capture.
+const ELSEWHERE: &str = "/withheld";
+
+/// Below these, programs name files.
+const PROGRAM_ROOTS: [&str; 6] = ["dev/", "lib/", "proc/", "run/", "sys/", "usr/"];
+
 /// In the name of every file that this tool writes.
 const OWN_NAME: &str = "crosstie";
 
@@ -74,7 +80,13 @@ pub fn rename_user_files(raw: &RawCapture) -> RawCapture {
             Some(file) => file,
             None => entry,
         };
-        kept.insert(&renamed_path(path, &new), renamed_target(entry, &new));
+        let entry = match entry {
+            CaptureEntry::Link(target) if leads_elsewhere(raw, path, target) => {
+                CaptureEntry::Link(ELSEWHERE.to_owned())
+            }
+            entry => renamed_target(entry, &new),
+        };
+        kept.insert(&renamed_path(path, &new), entry);
     }
     kept
 }
@@ -129,6 +141,21 @@ fn renamed_target(entry: &CaptureEntry, new: &BTreeMap<&str, String>) -> Capture
         Some(name) => CaptureEntry::Link(format!("{folder}/{name}")),
         None => entry.clone(),
     }
+}
+
+/// A link of a person's to what is not in the capture tells nothing but the names on its way.
+fn leads_elsewhere(raw: &RawCapture, path: &str, target: &str) -> bool {
+    if !path.starts_with("etc/") {
+        return false;
+    }
+    let directory: Vec<&str> = path.split('/').collect();
+    let source = resolve(&directory[..directory.len() - 1], target).join("/");
+    let is_below = |found: &str| {
+        let rest = found.strip_prefix(source.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let is_programs = PROGRAM_ROOTS.iter().any(|root| source.starts_with(root));
+    !is_programs && !raw.tree().any(|(found, _)| is_below(found))
 }
 
 /// Files of such folders that lie somewhere else, by the links to them: whose home that is, is nobody's business.
@@ -234,6 +261,32 @@ mod tests {
     }
 
     /// Debian's `/etc/modules-load.d/modules.conf` is a link to a file that is read by itself.
+    #[test]
+    fn a_link_that_leads_out_of_the_capture_does_not_say_where() {
+        let mut raw = tree(&["etc/netplan/01-network-manager-all.yaml"]);
+        let mut link = |path: &str, target: &str| {
+            raw.insert(path, CaptureEntry::Link(target.to_owned()));
+        };
+        link("etc/netplan/60-acme.yaml", "/home/alice/zeus/np.yaml");
+        link("etc/sysctl.d", "../../srv/acme");
+        link("etc/systemd/network/99-default.link", "/dev/null");
+        link("sys/class/net/eth0", "../../devices/virtual/net/eth0");
+        let kept = rename_user_files(&raw);
+        let targets = kept.tree().filter_map(|(_, entry)| match entry {
+            CaptureEntry::Link(target) => Some(target.as_str()),
+            _ => None,
+        });
+        assert_eq!(
+            targets.collect::<Vec<_>>(),
+            [
+                "/withheld",
+                "/withheld",
+                "/dev/null",
+                "../../devices/virtual/net/eth0"
+            ]
+        );
+    }
+
     #[test]
     fn a_link_to_a_file_that_is_listed_stays_a_link() {
         let mut raw = tree(&["etc/modules"]);

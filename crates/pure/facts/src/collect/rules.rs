@@ -186,7 +186,7 @@ const SOFTWARE: &[CollectRule] = &[
     whole("proc/driver/nvidia/version"),
     rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", FileFilter::Name),
     rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", FileFilter::Name),
-    rule("usr/local/cuda*/lib64/{libnccl.so.2,libnccl-net.so}", FileFilter::Name),
+    rule("usr/local/{cuda,cuda-1*,cuda-2*}/lib64/{libnccl.so.2,libnccl-net.so}", FileFilter::Name),
     rule("usr/lib/python3/dist-packages/nvidia_nccl_cu*.dist-info", FileFilter::Name),
     rule("usr/local/lib/python3*/{dist-packages,site-packages}/nvidia_nccl_cu*.dist-info", FileFilter::Name),
     rule("usr/{lib/python3/dist-packages,local/lib/python3*/dist-packages,local/lib/python3*/site-packages}/nvidia/nccl/lib/libnccl.so.2", FileFilter::Name),

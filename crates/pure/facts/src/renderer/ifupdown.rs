@@ -101,8 +101,7 @@ fn filter(text: &str) -> Option<String> {
             "iface" => 4,
             // `hwaddress ether ADDRESS`
             "hwaddress" => 3,
-            "address" | "netmask" | "gateway" | "mtu" | "source" | "source-directory"
-            | "vlan-raw-device" | "bond-mode" => 2,
+            "address" | "netmask" | "gateway" | "mtu" | "vlan-raw-device" | "bond-mode" => 2,
             _ => return None,
         };
         Some(leading(line, words, is_plain).to_owned())

@@ -35,9 +35,9 @@ fn route(third: u8, index: u32) -> SavedRoute {
     }
 }
 
-fn tables(tables: &[(&str, &str)]) -> Tables {
+fn tables(tables: &[(&str, &str)]) -> BTreeMap<String, String> {
     let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
-    Some(tables.iter().map(owned).collect())
+    tables.iter().map(owned).collect()
 }
 
 fn state() -> NetworkState {
@@ -51,7 +51,7 @@ fn state() -> NetworkState {
         addresses: Some(vec![address(2, 1)]),
         routes: Some(vec![route(1, 2)]),
         sysctls: [("eth0".to_owned(), [forwarding].into())].into(),
-        nftables: tables(&[("inet filter", "old")]),
+        nftables: Some(tables(&[("inet filter", "old")])),
         ..NetworkState::default()
     }
 }
@@ -67,7 +67,7 @@ fn changed(mut state: NetworkState) -> NetworkState {
     state.routes = Some(vec![route(2, 2)]);
     let values = state.sysctls.get_mut("eth0").unwrap();
     values.insert("ipv4/conf/forwarding".to_owned(), "1".to_owned());
-    state.nftables = tables(&[("inet filter", "new"), ("ip nat", "made")]);
+    state.nftables = Some(tables(&[("inet filter", "new"), ("ip nat", "made")]));
     state
 }
 
@@ -103,9 +103,8 @@ fn what_others_have_done_since_stays() {
     assert_eq!((links[1].mtu, links[1].up), (1500, true));
     assert_eq!(wanted.addresses.unwrap(), [address(2, 1), address(9, 9)]);
     assert_eq!(wanted.routes.unwrap(), [route(1, 2), route(9, 9)]);
-    let wanted = wanted.nftables;
     assert_eq!(
-        wanted,
+        wanted.nftables.unwrap(),
         tables(&[("inet filter", "old"), ("ip docker", "theirs")])
     );
     assert_eq!(kept, [""; 0]);
@@ -116,7 +115,7 @@ fn what_the_change_left_alone_is_nobodys_affair() {
     let mut now = state();
     now.links.as_mut().unwrap()[0].mtu = 4200;
     now.routes = Some(Vec::new());
-    now.nftables = tables(&[]);
+    now.nftables = Some(tables(&[]));
     let (wanted, kept) = now.clone().without_change(&state(), &state());
     assert_eq!((wanted, kept), (now, Vec::new()));
 }
@@ -125,10 +124,13 @@ fn what_the_change_left_alone_is_nobodys_affair() {
 fn what_both_have_changed_stays_and_is_told() {
     let mut now = changed(state());
     now.links.as_mut().unwrap()[0].mtu = 4200;
-    now.nftables = tables(&[("inet filter", "newer"), ("ip nat", "made")]);
+    now.nftables = Some(tables(&[("inet filter", "newer"), ("ip nat", "made")]));
     let (wanted, kept) = now.without_change(&state(), &changed(state()));
     assert_eq!(wanted.links.unwrap()[1].mtu, 4200);
-    assert_eq!(wanted.nftables, tables(&[("inet filter", "newer")]));
+    assert_eq!(
+        wanted.nftables.unwrap(),
+        tables(&[("inet filter", "newer")])
+    );
     assert_eq!(
         kept,
         [

@@ -56,7 +56,8 @@ fn is_path(name: &str, value: &str) -> bool {
     let names_one = ["_FILE", "_PATH", "_DIR", "_PLUGIN"]
         .iter()
         .any(|end| name.ends_with(end));
-    value.starts_with(['/', '~', '.']) || (names_one && value.contains('/'))
+    let mut parts = value.split([',', ':', ';', '=']);
+    parts.any(|part| part.starts_with(['/', '~', '.'])) || (names_one && value.contains('/'))
 }
 
 /// `NAME=VALUE`, if the variable is an engine's. None of them has a use for white space in its value.
@@ -102,6 +103,7 @@ mod tests {
             "NCCL_TOPO_FILE=~/acme.xml",
             "NCCL_TOPO_FILE=alice/acme.xml",
             "NCCL_TOPO_FILE=/withheld",
+            "NCCL_TOPO_FILE=rc,/acme.xml",
         ] {
             let kept = engine_settings(line).unwrap();
             assert_eq!(kept, "NCCL_TOPO_FILE=/withheld\n");
