@@ -263,7 +263,8 @@ mod tests {
         }
         let listed = with_every_renderer!(renderers_listed);
         assert!(
-            listed.starts_with("netplan, NetworkManager, ")
+            listed.starts_with("netplan, ")
+                && listed.contains("NetworkManager")
                 && listed.contains("systemd-networkd")
                 && listed.ends_with(" or ifupdown"),
             "{listed}"
