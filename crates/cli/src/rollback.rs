@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crosstie_control::{
-    CommandTargets, Consent,
+    Consent, RequestedTargets,
     apply::{self, RollbackError, RollbackOptions},
 };
 use crosstie_report::change::ApplyReport;
@@ -14,7 +14,7 @@ use crate::{
     args::change::{RollbackArgs, SharedRollbackArgs, UninstallArgs},
 };
 
-type Work = fn(&CommandTargets, &RollbackOptions, &Consent) -> Result<ApplyReport, RollbackError>;
+type Work = fn(&RequestedTargets, &RollbackOptions, &Consent) -> Result<ApplyReport, RollbackError>;
 
 pub(crate) fn run(arguments: &RollbackArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone();

@@ -138,10 +138,10 @@ impl TargetArgs {
     pub(crate) fn resolve(
         &self,
         console: &Arc<TerminalConsole>,
-    ) -> anyhow::Result<control::CommandTargets> {
+    ) -> anyhow::Result<control::RequestedTargets> {
         let NodeArgs { nodes, cluster } = &self.chosen;
         let lab = cluster.lab.as_deref().map(lab::open).transpose()?;
-        Ok(control::CommandTargets {
+        Ok(control::RequestedTargets {
             nodes: nodes.clone(),
             from: self.from.clone(),
             cluster: cluster.cluster.clone(),

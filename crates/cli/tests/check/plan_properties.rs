@@ -510,7 +510,7 @@ fn well_formed(path: &str, text: &str, facts: &Facts) {
             );
         }
     } else if path.ends_with("fabric.toml") {
-        toml::from_str::<crosstie_model::plan::BootFile>(text).unwrap();
+        toml::from_str::<crosstie_model::plan::BootUnitSettings>(text).unwrap();
     }
 }
 

@@ -17,8 +17,8 @@ use std::{
 use crosstie_model::Mtu;
 use crosstie_node::{LocalFileTree, host};
 use crosstie_rdma::{
-    EngineResources, HostResourceShare, LatencyOperation, RdmaEndpoints, RdmaFigures,
-    RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest, RdmaTransfer, TestTimes, open,
+    BandwidthOperation, EngineResources, HostResourceShare, LatencyOperation, RdmaEndpoints,
+    RdmaFigures, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest, TestTimes, open,
 };
 use crosstie_verbs::VerbsLibrary;
 
@@ -33,10 +33,10 @@ fn main() -> Result<()> {
     };
     let test = match test.as_str() {
         "write" => RdmaTest::Bandwidth {
-            transfer: RdmaTransfer::Write,
+            transfer: BandwidthOperation::Write,
         },
         "send" => RdmaTest::Bandwidth {
-            transfer: RdmaTransfer::Send,
+            transfer: BandwidthOperation::Send,
         },
         "send-latency" => RdmaTest::Latency {
             message: LatencyOperation::Send,

@@ -12,8 +12,8 @@ use crosstie_durable::read_bounded;
 use crosstie_model::{
     PlanStep,
     plan::{
-        BootFile, BootPortSettings, CongestionNotification, DscpPriority, EcnPoint, InterfaceUp,
-        PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass, ValueChange,
+        BootPortSettings, BootUnitSettings, CongestionNotification, DscpPriority, EcnPoint,
+        InterfaceUp, PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass, ValueChange,
     },
 };
 
@@ -50,14 +50,14 @@ pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
     Ok(failed)
 }
 
-fn read(file: &Path) -> io::Result<BootFile> {
+fn read(file: &Path) -> io::Result<BootUnitSettings> {
     let bytes = read_bounded(File::open(file)?, MAX_FILE_BYTES)?;
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    BootFile::from_toml(&text).map_err(io::Error::other)
+    BootUnitSettings::from_toml(&text).map_err(io::Error::other)
 }
 
 /// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
-fn unmanage_down_ports(boot: &BootFile, time: Duration) {
+fn unmanage_down_ports(boot: &BootUnitSettings, time: Duration) {
     let until = Instant::now() + time;
     let mut node = NodeRuntime::machine();
     let mut steps: Vec<PlanStep> = down(boot).collect();
@@ -71,7 +71,7 @@ fn unmanage_down_ports(boot: &BootFile, time: Duration) {
     }
 }
 
-fn set_all(node: &mut NodeRuntime, boot: &BootFile, limit: Duration) -> Vec<StepError> {
+fn set_all(node: &mut NodeRuntime, boot: &BootUnitSettings, limit: Duration) -> Vec<StepError> {
     let until = Instant::now() + limit;
     let mut failed = Vec::new();
     let mut waiting = Vec::new();
@@ -99,12 +99,12 @@ fn set_all(node: &mut NodeRuntime, boot: &BootFile, limit: Duration) -> Vec<Step
 }
 
 /// In the order of a plan.
-fn steps(boot: &BootFile) -> Vec<Result<PlanStep, StepError>> {
+fn steps(boot: &BootUnitSettings) -> Vec<Result<PlanStep, StepError>> {
     let ports = boot.ports.iter().flat_map(port_steps);
     ports.chain(down(boot).map(Ok)).collect()
 }
 
-fn down(boot: &BootFile) -> impl Iterator<Item = PlanStep> {
+fn down(boot: &BootUnitSettings) -> impl Iterator<Item = PlanStep> {
     boot.down.iter().map(|interface| {
         PlanStep::from(InterfaceUp {
             interface: interface.clone(),

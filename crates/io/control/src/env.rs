@@ -8,7 +8,7 @@ use crosstie_plan::PlannedWiring;
 use crosstie_report::env::{EnvNode, EnvReport};
 
 use crate::{
-    CommandTargets, NodesFailed,
+    NodesFailed, RequestedTargets,
     files::{
         CreateFolderError, FileWriteError, InvalidFolderName, folder_name, make_folder, replace,
     },
@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[derive(Debug, thiserror::Error)]
-pub enum EnvError {
+pub enum EnvCommandError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
@@ -38,16 +38,16 @@ pub enum EnvError {
 }
 
 /// What a person adds: `NAME=VALUE`, or `NAME` for the value that it has here, which then is in no argument list.
-pub fn custom(assignments: &[String]) -> Result<Vec<EngineSetting>, EnvError> {
+pub fn custom(assignments: &[String]) -> Result<Vec<EngineSetting>, EnvCommandError> {
     let setting = |text: &String| {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (text.as_str(), None),
         };
         if !is_name(name) {
-            return Err(EnvError::Assignment(text.clone()));
+            return Err(EnvCommandError::Assignment(text.clone()));
         }
-        let here = || std::env::var(name).map_err(|_| EnvError::Unset(name.to_owned()));
+        let here = || std::env::var(name).map_err(|_| EnvCommandError::Unset(name.to_owned()));
         Ok(EngineSetting {
             engine: EngineKind::Custom,
             name: name.to_owned(),
@@ -67,9 +67,9 @@ pub fn custom(assignments: &[String]) -> Result<Vec<EngineSetting>, EnvError> {
 
 /// Of the nodes that could be read; the others are told beside it.
 pub fn environments(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     assignments: &[String],
-) -> Result<(EnvReport, NodesFailed), EnvError> {
+) -> Result<(EnvReport, NodesFailed), EnvCommandError> {
     let custom = custom(assignments)?;
     let (spec, facts, unread) = plan::read_planned(targets)?;
     let wiring = PlannedWiring::new(&spec, &facts);
@@ -105,15 +105,15 @@ fn node_environments(env: &EnvReport) -> Vec<NodeEnvironment> {
 }
 
 /// For one node, or for several that are alike.
-pub fn formatted(env: &EnvReport, format: EnvFormat) -> Result<String, EnvError> {
+pub fn formatted(env: &EnvReport, format: EnvFormat) -> Result<String, EnvCommandError> {
     let nodes = node_environments(env);
-    let first = nodes.first().ok_or(EnvError::Nothing)?;
+    let first = nodes.first().ok_or(EnvCommandError::Nothing)?;
     if format.is_shared() {
         return Ok(format::write(format, &nodes)?);
     }
     let settings = |node: &&NodeEnvironment| node.settings != first.settings;
     if let Some(other) = nodes.iter().find(settings) {
-        return Err(EnvError::Different(vec![
+        return Err(EnvCommandError::Different(vec![
             first.node.clone(),
             other.node.clone(),
         ]));
@@ -126,11 +126,11 @@ pub fn write(
     env: &EnvReport,
     format: EnvFormat,
     directory: &Path,
-) -> Result<Vec<PathBuf>, EnvError> {
+) -> Result<Vec<PathBuf>, EnvCommandError> {
     make_folder(directory)?;
     let nodes = node_environments(env);
     let mut written = Vec::new();
-    let mut put = |name: &Path, text: &str| -> Result<(), EnvError> {
+    let mut put = |name: &Path, text: &str| -> Result<(), EnvCommandError> {
         let path = directory.join(format!("{}.{}", name.display(), format.extension()));
         replace(&path, text)?;
         written.push(path);

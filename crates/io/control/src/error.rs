@@ -8,7 +8,7 @@ use crosstie_jobs::JobLogError;
 use crosstie_launch::job_protocol::JobCallError;
 use crosstie_model::change::ChangeError;
 use crosstie_node::{cabling::CablingError, capture::CaptureLoadError};
-use crosstie_reach::{ConnectError, SessionError, UnfinishedWork};
+use crosstie_reach::{ConnectError, FanOutItemError, SessionError};
 use crosstie_report::document::{FailureReport, NodeFailure};
 
 /// Each text goes behind the node's name.
@@ -39,9 +39,9 @@ pub enum NodeError {
     #[error(transparent)]
     Capture(Arc<CaptureLoadError>),
     #[error(transparent)]
-    Unfinished(#[from] UnfinishedWork),
+    Unfinished(#[from] FanOutItemError),
     #[error("cannot parse what was read of it")]
-    Parse(#[source] UnfinishedWork),
+    Parse(#[source] FanOutItemError),
     #[error(transparent)]
     TooLarge(#[from] MachineTooLarge),
 }

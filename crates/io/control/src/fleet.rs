@@ -13,7 +13,7 @@ use std::{
 use crosstie_agent::InProcessSession;
 use crosstie_node::child_processes::signal_all;
 use crosstie_reach::{
-    BOUND, NodeStage, Session, UnfinishedWork,
+    BOUND, FanOutItemError, NodeStage, Session,
     binary::AgentBinaries,
     fan_out, fan_out_together,
     secret::{PasswordError, SharedPassword},
@@ -194,7 +194,7 @@ impl Fleet {
         fan_out: impl FnOnce(
             Vec<Arc<NodeSlot>>,
             Visit<T>,
-        ) -> Vec<Result<Result<T, NodeError>, UnfinishedWork>>,
+        ) -> Vec<Result<Result<T, NodeError>, FanOutItemError>>,
     ) -> Vec<(String, Result<T, NodeError>)> {
         let names: Vec<String> = self.slots.iter().map(|slot| slot.name.clone()).collect();
         let round = self.round(&names);

@@ -15,7 +15,7 @@ use crosstie_report::{
 };
 
 use crate::{
-    ClusterFileReadError, CommandTargets, Fleet, FleetError, NodeError, NodeFacts, TargetsError,
+    ClusterFileReadError, Fleet, FleetError, NodeError, NodeFacts, RequestedTargets, TargetsError,
     cabling::{CablingListenError, listen},
     cluster_file::merging,
     destinations,
@@ -67,7 +67,7 @@ pub fn no_root(why: String) -> NodeError {
 }
 
 /// The nodes that are named, a lab's, or those of the cluster file.
-pub fn members(targets: &CommandTargets, spec: Option<&ClusterSpec>) -> Result<Fleet, InitError> {
+pub fn members(targets: &RequestedTargets, spec: Option<&ClusterSpec>) -> Result<Fleet, InitError> {
     let names = match (&targets.lab, spec) {
         (Some(lab), _) => lab.selected(&targets.nodes)?,
         (None, _) if !targets.nodes.is_empty() => targets.nodes.clone(),

@@ -45,5 +45,5 @@ pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROM
 pub use random::NoRandomNumbers;
 pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};
 pub use targets::{
-    CommandTargets, LabTargets, ResolvedTargets, TargetNodes, TargetsError, destinations,
+    LabTargets, RequestedTargets, ResolvedTargets, TargetNodes, TargetsError, destinations,
 };

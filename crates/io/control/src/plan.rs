@@ -14,8 +14,8 @@ use crosstie_report::{
 };
 
 use crate::{
-    CLUSTER_FILE, CommandTargets, ControlEvent, EventObserver, FleetSnapshot, NodeFacts,
-    NodesFailed, ResolvedTargets, TargetNodes, TargetsError,
+    CLUSTER_FILE, ControlEvent, EventObserver, FleetSnapshot, NodeFacts, NodesFailed,
+    RequestedTargets, ResolvedTargets, TargetNodes, TargetsError,
     files::{FileWriteError, InvalidFolderName, folder_name},
 };
 
@@ -41,7 +41,7 @@ pub enum PlanError {
 pub struct FaultLines(Vec<String>);
 
 /// The nodes, and the cluster file that they are planned by.
-pub fn find(targets: &CommandTargets) -> Result<ResolvedTargets<ClusterSpec>, PlanError> {
+pub fn find(targets: &RequestedTargets) -> Result<ResolvedTargets<ClusterSpec>, PlanError> {
     let found = targets.find_planned()?;
     let found = found.ok_or_else(|| PlanError::NoClusterFile {
         init: targets.init_command(),
@@ -56,7 +56,7 @@ pub fn find(targets: &CommandTargets) -> Result<ResolvedTargets<ClusterSpec>, Pl
 }
 
 /// Reads the nodes and plans for those that could be read; the others are told beside it.
-pub fn plan(targets: &CommandTargets) -> Result<(ClusterPlan, NodesFailed), PlanError> {
+pub fn plan(targets: &RequestedTargets) -> Result<(ClusterPlan, NodesFailed), PlanError> {
     let found = find(targets)?;
     let file = found.file.clone();
     let (spec, read, unread) = read(targets, found);
@@ -67,13 +67,13 @@ pub fn plan(targets: &CommandTargets) -> Result<(ClusterPlan, NodesFailed), Plan
 
 /// The cluster file, and facts of its nodes.
 pub(crate) fn read_planned(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
 ) -> Result<(ClusterSpec, Vec<Facts>, NodesFailed), PlanError> {
     Ok(read(targets, find(targets)?))
 }
 
 fn read(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     ResolvedTargets { spec, nodes, .. }: ResolvedTargets<ClusterSpec>,
 ) -> (ClusterSpec, Vec<Facts>, NodesFailed) {
     let captured = matches!(nodes, TargetNodes::Captured(_));

@@ -13,7 +13,7 @@ use crate::{
 
 /// How a person names them.
 #[derive(Clone)]
-pub struct CommandTargets {
+pub struct RequestedTargets {
     pub nodes: Vec<String>,
     /// Captures instead of live nodes.
     pub from: Vec<PathBuf>,
@@ -82,7 +82,7 @@ enum Broken {
 /// The cluster file that counts, and where it is; absent for a lab's own.
 type InForce = (Option<PathBuf>, ClusterSpec);
 
-impl CommandTargets {
+impl RequestedTargets {
     /// The nodes that are named, the lab's, those of the cluster file, or this machine.
     pub fn find(&self) -> Result<ResolvedTargets, TargetsError> {
         if !self.from.is_empty() {
@@ -109,7 +109,7 @@ impl CommandTargets {
         })
     }
 
-    /// As [`CommandTargets::find`], for what needs a cluster file; captures are of the cluster then.
+    /// As [`RequestedTargets::find`], for what needs a cluster file; captures are of the cluster then.
     pub fn find_planned(&self) -> Result<Option<ResolvedTargets<ClusterSpec>>, TargetsError> {
         let Some((file, spec)) = self.in_force(Broken::IsAnError)? else {
             return Ok(None);

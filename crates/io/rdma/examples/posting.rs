@@ -10,8 +10,8 @@ use std::{path::Path, sync::atomic::AtomicBool};
 use anyhow::{Result, bail};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    EngineResources, HostResourceShare, RdmaFigures, RdmaOpenRequest, RdmaPathRequest, RdmaRole,
-    RdmaTest, RdmaTransfer, TestTimes, open,
+    BandwidthOperation, EngineResources, HostResourceShare, RdmaFigures, RdmaOpenRequest,
+    RdmaPathRequest, RdmaRole, RdmaTest, TestTimes, open,
 };
 use crosstie_verbs::VerbsLibrary;
 
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
         interface_mtu: Some(Mtu(9000)),
         role: RdmaRole::Initiator,
         test: RdmaTest::Bandwidth {
-            transfer: RdmaTransfer::Write,
+            transfer: BandwidthOperation::Write,
         },
         queue_pairs: 1,
         sizes: vec![64],

@@ -28,7 +28,7 @@ pub use error::{
 };
 pub use figures::{RdmaFigures, VerifiedMessages};
 pub use request::{
-    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaPathRequest, RdmaRole, RdmaTest,
-    RdmaTransfer,
+    BandwidthOperation, HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaPathRequest,
+    RdmaRole, RdmaTest,
 };
 pub use size_plan::MemoryCap;

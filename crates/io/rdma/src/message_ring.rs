@@ -7,7 +7,7 @@ use crosstie_verbs::{
 use crate::{
     engine::EngineParts,
     error::PrepareMessagesError,
-    request::{LatencyOperation, RdmaTest, RdmaTransfer},
+    request::{BandwidthOperation, LatencyOperation, RdmaTest},
     size_plan::SizePlan,
 };
 
@@ -85,9 +85,9 @@ impl MessageRing {
 fn operation(test: RdmaTest, peer: RemoteMemory, offset: u64) -> SendOperation {
     match test {
         RdmaTest::Bandwidth { transfer } | RdmaTest::Verify { transfer } => match transfer {
-            RdmaTransfer::Write => SendOperation::Write { to: peer, offset },
-            RdmaTransfer::Read => SendOperation::Read { from: peer, offset },
-            RdmaTransfer::Send => SendOperation::Send,
+            BandwidthOperation::Write => SendOperation::Write { to: peer, offset },
+            BandwidthOperation::Read => SendOperation::Read { from: peer, offset },
+            BandwidthOperation::Send => SendOperation::Send,
         },
         RdmaTest::Latency { message } => match message {
             LatencyOperation::WriteWithImmediate => SendOperation::WriteWithImmediate {

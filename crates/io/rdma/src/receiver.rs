@@ -12,7 +12,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{RdmaJoinError, RdmaRunError},
     figures::RdmaFigures,
-    request::{RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer},
+    request::{BandwidthOperation, RdmaOpenRequest, RdmaRole, RdmaTest},
 };
 
 /// Receives that are polled at once.
@@ -45,7 +45,7 @@ pub(crate) fn receives_ahead(request: &RdmaOpenRequest, limits: DeviceLimits) ->
     match (request.test, request.role) {
         (
             RdmaTest::Bandwidth {
-                transfer: RdmaTransfer::Send,
+                transfer: BandwidthOperation::Send,
             },
             _,
         ) => {

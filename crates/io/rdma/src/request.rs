@@ -60,7 +60,7 @@ pub enum RdmaRole {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RdmaTest {
     Bandwidth {
-        transfer: RdmaTransfer,
+        transfer: BandwidthOperation,
     },
     /// A message there and one back, one after the other.
     Latency {
@@ -68,13 +68,13 @@ pub enum RdmaTest {
     },
     /// Every byte is looked at; no speed is measured.
     Verify {
-        transfer: RdmaTransfer,
+        transfer: BandwidthOperation,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum RdmaTransfer {
+pub enum BandwidthOperation {
     /// The initiator writes to the responder's memory.
     Write,
     /// The initiator reads from it.
@@ -169,7 +169,7 @@ impl RdmaOpenRequest {
         !matches!(
             self.test,
             RdmaTest::Bandwidth {
-                transfer: RdmaTransfer::Write | RdmaTransfer::Read
+                transfer: BandwidthOperation::Write | BandwidthOperation::Read
             }
         )
     }
@@ -202,9 +202,9 @@ impl RdmaOpenRequest {
         let reads = matches!(
             self.test,
             RdmaTest::Bandwidth {
-                transfer: RdmaTransfer::Read
+                transfer: BandwidthOperation::Read
             } | RdmaTest::Verify {
-                transfer: RdmaTransfer::Read
+                transfer: BandwidthOperation::Read
             }
         );
         size <= allowed.min(INLINE_WRITE) && !reads

@@ -14,7 +14,7 @@ use thiserror::Error;
 pub const BOUND: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum UnfinishedWork {
+pub enum FanOutItemError {
     #[error("it was given up after {} s", .0.as_secs())]
     Late(Duration),
     #[error("the work on it stopped half way; this is a bug, please report it")]
@@ -30,7 +30,7 @@ pub fn fan_out<T, R>(
     bound: usize,
     deadline: Duration,
     work: impl Fn(usize, &T) -> R + Send + Sync + 'static,
-) -> Vec<Result<R, UnfinishedWork>>
+) -> Vec<Result<R, FanOutItemError>>
 where
     T: Send + 'static,
     R: Send + 'static,
@@ -49,12 +49,12 @@ where
             let started = thread::Builder::new().spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| work(index, &item)));
                 // Nobody listens any more if it is late.
-                let _ = sender.send((index, result.map_err(|_| UnfinishedWork::Panicked)));
+                let _ = sender.send((index, result.map_err(|_| FanOutItemError::Panicked)));
             });
             if started.is_ok() {
                 running.insert(index, Instant::now() + deadline);
             } else {
-                results[index] = Some(Err(UnfinishedWork::NoThread));
+                results[index] = Some(Err(FanOutItemError::NoThread));
             }
         }
         let Some(next) = running.values().min() else {
@@ -72,13 +72,13 @@ where
             if *until > now {
                 return true;
             }
-            results[*index] = Some(Err(UnfinishedWork::Late(deadline)));
+            results[*index] = Some(Err(FanOutItemError::Late(deadline)));
             false
         });
     }
     results
         .into_iter()
-        .map(|result| result.unwrap_or(Err(UnfinishedWork::Panicked)))
+        .map(|result| result.unwrap_or(Err(FanOutItemError::Panicked)))
         .collect()
 }
 
@@ -88,7 +88,7 @@ pub fn fan_out_together<T, R>(
     items: Vec<T>,
     deadline: Duration,
     work: impl Fn(usize, &T) -> R + Send + Sync + 'static,
-) -> Vec<Result<R, UnfinishedWork>>
+) -> Vec<Result<R, FanOutItemError>>
 where
     T: Send + 'static,
     R: Send + 'static,
@@ -132,10 +132,10 @@ mod tests {
             }
             *item
         });
-        let late = UnfinishedWork::Late(Duration::from_secs(1));
+        let late = FanOutItemError::Late(Duration::from_secs(1));
         assert_eq!(
             results,
-            [Err(late), Err(UnfinishedWork::Panicked), Ok(2), Ok(3)]
+            [Err(late), Err(FanOutItemError::Panicked), Ok(2), Ok(3)]
         );
         assert!(started.elapsed() < Duration::from_secs(10));
     }

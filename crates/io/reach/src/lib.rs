@@ -20,7 +20,7 @@ pub mod ssh;
 
 pub use agent_pipe::AgentPipeError;
 pub use connect::{ConnectError, ConnectOptions, NodeStage};
-pub use fan_out::{BOUND, UnfinishedWork, fan_out, fan_out_together};
+pub use fan_out::{BOUND, FanOutItemError, fan_out, fan_out_together};
 pub use interrupt::{
     EndOnSignal, end_children_on_signals, end_if_interrupted, end_on_signals, run_before_exit,
 };

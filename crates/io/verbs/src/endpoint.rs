@@ -18,7 +18,7 @@ pub struct QueuePairEndpoint {
     pub queue_pair: u32,
     /// Of its first packet; 24 bits.
     pub packet_sequence: u32,
-    pub address: EndpointAddress,
+    pub address: LidOrGid,
     /// In bytes. The lesser of both ends' counts.
     pub path_mtu: u32,
     /// RDMA reads that it answers at once.
@@ -28,7 +28,7 @@ pub struct QueuePairEndpoint {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub enum EndpointAddress {
+pub enum LidOrGid {
     InfiniBand { lid: u16 },
     Roce { gid: Gid },
 }
@@ -56,19 +56,19 @@ impl QueuePairEndpoint {
             return Err(EndpointError::PacketSequence(self.packet_sequence));
         }
         match self.address {
-            EndpointAddress::InfiniBand { lid } if lid == 0 || lid >= FIRST_MULTICAST_LID => {
+            LidOrGid::InfiniBand { lid } if lid == 0 || lid >= FIRST_MULTICAST_LID => {
                 return Err(EndpointError::Lid(lid));
             }
-            EndpointAddress::Roce { gid } if gid.is_empty() || gid.0.is_multicast() => {
+            LidOrGid::Roce { gid } if gid.is_empty() || gid.0.is_multicast() => {
                 return Err(EndpointError::Gid(gid));
             }
-            EndpointAddress::InfiniBand { .. } | EndpointAddress::Roce { .. } => {}
+            LidOrGid::InfiniBand { .. } | LidOrGid::Roce { .. } => {}
         }
         PathMtu::try_from(Mtu(self.path_mtu))
     }
 }
 
-impl fmt::Display for EndpointAddress {
+impl fmt::Display for LidOrGid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InfiniBand { lid } => write!(f, "LID {lid}"),
@@ -100,7 +100,7 @@ mod tests {
     const ENDPOINT: QueuePairEndpoint = QueuePairEndpoint {
         queue_pair: 17,
         packet_sequence: 0x00ab_cdef,
-        address: EndpointAddress::InfiniBand { lid: 7 },
+        address: LidOrGid::InfiniBand { lid: 7 },
         path_mtu: 4096,
         reads_answered: 16,
         memory: RemoteMemory {
@@ -128,15 +128,15 @@ mod tests {
                 ..ENDPOINT
             },
             QueuePairEndpoint {
-                address: EndpointAddress::InfiniBand { lid: 0 },
+                address: LidOrGid::InfiniBand { lid: 0 },
                 ..ENDPOINT
             },
             QueuePairEndpoint {
-                address: EndpointAddress::InfiniBand { lid: 0xc000 },
+                address: LidOrGid::InfiniBand { lid: 0xc000 },
                 ..ENDPOINT
             },
             QueuePairEndpoint {
-                address: EndpointAddress::Roce { gid },
+                address: LidOrGid::Roce { gid },
                 ..ENDPOINT
             },
         ];

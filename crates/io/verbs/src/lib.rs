@@ -28,7 +28,7 @@ pub use async_event::{AsyncEvent, AsyncEventKind, AsyncEventSource};
 pub use completion::{Completion, CompletionBatch, CompletionKind, CompletionQueue, all_succeeded};
 pub use context::{DeviceContext, DeviceLimits};
 pub use device::VerbsDevice;
-pub use endpoint::{EndpointAddress, QueuePairEndpoint, RemoteMemory};
+pub use endpoint::{LidOrGid, QueuePairEndpoint, RemoteMemory};
 pub use error::{
     CompletionError, CompletionWaitError, CreateError, DeviceListError, EndpointError,
     OpenDeviceError, OutOfRange, PortAddressError, PostError, QueuePairConnectError,

@@ -12,7 +12,7 @@ use crosstie_model::{
     Facts, NodePlan, PlanStep,
     managed::BlockPlace,
     plan::{
-        BootFile, ConfigReload, Configure, EngineSetting, FORMAT, FabricAddress, FileMode,
+        BootUnitSettings, ConfigReload, Configure, EngineSetting, FORMAT, FabricAddress, FileMode,
         InterfaceUp, KernelModule, Packages, PlanRefusal, Sysctl, SystemdUnit, ValueChange,
     },
     spec::TwinAddresses,
@@ -48,7 +48,7 @@ pub(crate) fn plan(wiring: &PlannedWiring, node: &WiredNode) -> NodePlan {
     let qos = qos::node(wiring.spec, node);
     refusals.extend(qos.refusals);
     let down = unused(wiring, node);
-    let boot = BootFile {
+    let boot = BootUnitSettings {
         format: FORMAT,
         down: down.clone(),
         ports: qos.boot,

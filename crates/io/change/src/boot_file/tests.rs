@@ -7,8 +7,8 @@ use std::fs;
 use super::*;
 use crate::step::tests::{Script, node, tree};
 
-fn boot() -> BootFile {
-    BootFile {
+fn boot() -> BootUnitSettings {
+    BootUnitSettings {
         format: 1,
         down: vec!["../eth2".to_owned()],
         ports: vec![BootPortSettings {

@@ -29,8 +29,8 @@ use crosstie_report::{
 };
 
 use crate::{
-    CommandTargets, Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet, FleetSnapshot,
-    NoRandomNumbers, NodeError, NodeFacts, ResolvedTargets, SnapshotError, TargetNodes,
+    Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet, FleetSnapshot, NoRandomNumbers,
+    NodeError, NodeFacts, RequestedTargets, ResolvedTargets, SnapshotError, TargetNodes,
     TargetsError,
     plan::{PlanError, find, plan_with_errors},
 };
@@ -87,7 +87,7 @@ pub struct ApplyOptions {
 
 /// The nodes of a cluster, planned, approved of and changed.
 pub fn apply(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &ApplyOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, ApplyError> {

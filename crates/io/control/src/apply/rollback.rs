@@ -19,7 +19,7 @@ use super::{
     unreachable,
 };
 use crate::{
-    CommandTargets, Connector, Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet,
+    Connector, Consent, ConsentError, ConsentQuestion, ControlEvent, Fleet, RequestedTargets,
     TargetsError,
 };
 
@@ -63,7 +63,7 @@ fn rollback_question(ask: &str) -> ConsentQuestion<'_> {
 
 /// Undoes a run wherever it is in force. All nodes are asked first.
 pub fn rollback(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &RollbackOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, RollbackError> {
@@ -103,7 +103,7 @@ pub fn rollback(
 
 /// Undoes every change, and leaves nothing of ours on the nodes.
 pub fn uninstall(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &RollbackOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, RollbackError> {

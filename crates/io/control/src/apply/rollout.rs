@@ -9,7 +9,7 @@ use crosstie_model::{
     PlanStep,
     change::{ApplyRequest, ChangeRequest},
 };
-use crosstie_reach::{NodeStage, UnfinishedWork, end_if_interrupted, fan_out};
+use crosstie_reach::{FanOutItemError, NodeStage, end_if_interrupted, fan_out};
 use crosstie_report::change::{NodeChange, NodeChangeOutcome};
 
 use super::{
@@ -70,7 +70,7 @@ pub(super) fn roll_out(
         );
         end_if_interrupted();
         for (index, result) in stage.into_iter().zip(results) {
-            let late = |unfinished: UnfinishedWork| {
+            let late = |unfinished: FanOutItemError| {
                 NodeChange::new(&names[index], NodeChangeOutcome::Failed)
                     .with_reason(unfinished.to_string())
             };

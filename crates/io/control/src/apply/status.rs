@@ -6,12 +6,12 @@ use crosstie_reach::{NodeStage, Session, SessionError};
 use crosstie_report::status::{StatusNode, StatusReport};
 
 use super::{choose_run::NodeStatusReply, node_calls::ApplyTimeouts};
-use crate::{CommandTargets, Fleet, NodeError, TargetsError};
+use crate::{Fleet, NodeError, RequestedTargets, TargetsError};
 
 /// A node is not believed to have much to say.
 const MAX_ENTRIES: usize = 1000;
 
-pub fn status(targets: &CommandTargets) -> Result<StatusReport, TargetsError> {
+pub fn status(targets: &RequestedTargets) -> Result<StatusReport, TargetsError> {
     let (_, fleet) = targets.find_live(true)?;
     let nodes = statuses(&fleet).into_iter().map(|(name, mut answer)| {
         if let Ok(status) = &mut answer {

@@ -17,8 +17,8 @@ use super::{
     transaction::{ChangeTarget, RemoteTransaction, begin},
 };
 use crate::{
-    CommandTargets, Consent, ConsentAnswer, ConsentQuestion, ControlEvent, EventObserver,
-    FleetRound, FleetSnapshot, NoRandomNumbers, SnapshotError, TargetsError,
+    Consent, ConsentAnswer, ConsentQuestion, ControlEvent, EventObserver, FleetRound,
+    FleetSnapshot, NoRandomNumbers, RequestedTargets, SnapshotError, TargetsError,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub struct TrialOptions {
 
 /// On the first of the nodes that are named.
 pub fn try_command(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &TrialOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, TryCommandError> {

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use crosstie_counters::CounterPort;
 use crosstie_report::bench::{BenchReport, RailResult};
 
-use crate::{CommandTargets, FleetSnapshot, NodeFacts, SnapshotError, TargetsError};
+use crate::{FleetSnapshot, NodeFacts, RequestedTargets, SnapshotError, TargetsError};
 use counters::CounterRecorder;
 pub(crate) use doubts::of_conditions;
 use doubts::of_devices;
@@ -57,7 +57,10 @@ pub enum BenchError {
     },
 }
 
-pub fn bench(targets: &CommandTargets, options: &BenchOptions) -> Result<BenchReport, BenchError> {
+pub fn bench(
+    targets: &RequestedTargets,
+    options: &BenchOptions,
+) -> Result<BenchReport, BenchError> {
     let (list, depth) = (options.list, options.depth);
     if list > depth {
         return Err(BenchError::ListBeyondDepth { list, depth });

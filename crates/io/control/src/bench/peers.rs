@@ -12,7 +12,7 @@ use crosstie_model::{Facts, facts::rdma::GidKind};
 use crosstie_report::bench::{BenchOperation, MeasuredValue, PeerFigure};
 
 use super::{BenchError, BenchOptions, BenchTransports, figures::cell, names, rails::usable};
-use crate::{CommandTargets, ControlEvent, Fleet, FleetSnapshot, NodeFacts};
+use crate::{ControlEvent, Fleet, FleetSnapshot, NodeFacts, RequestedTargets};
 
 /// Of a message whose latency is measured.
 const LATENCY_SIZE: u32 = 16;
@@ -40,7 +40,7 @@ impl ComparisonToolPair {
 
 /// The commands, as text: first on the second node, then on the first.
 pub fn peer_commands(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &BenchOptions,
 ) -> Result<String, BenchError> {
     let mut targets = targets.clone();

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crosstie_counters::{PayloadTraffic, TrafficCarrier};
 use crosstie_fabric::{rails::Rail, wire::roce_path_mtu};
 use crosstie_model::Facts;
-use crosstie_rdma::{LatencyOperation, RdmaFigures, RdmaTest, RdmaTransfer};
+use crosstie_rdma::{BandwidthOperation, LatencyOperation, RdmaFigures, RdmaTest};
 use crosstie_report::bench::{
     AllRailsResult, BenchBandwidth, BenchLatencies, BenchLatency, BidirectionalBandwidth,
     BothDirections, MeasuredValue, RailResult, VerifiedData,
@@ -202,7 +202,7 @@ impl<'a> RdmaBenchRun<'a> {
                 // Who reads does not send.
                 let (sender, receiver) = match initiator.request.test {
                     RdmaTest::Bandwidth {
-                        transfer: RdmaTransfer::Read,
+                        transfer: BandwidthOperation::Read,
                     } => (other, initiator),
                     _ => (initiator, other),
                 };

@@ -2,7 +2,7 @@
 
 use crosstie_fabric::rails::{Rail, RailEnd};
 use crosstie_rdma::{
-    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer,
+    BandwidthOperation, HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest,
     TestTimes,
 };
 use crosstie_report::bench::BenchOperation;
@@ -110,11 +110,11 @@ pub(super) fn latency(options: &BenchOptions, rail: &Rail, message: LatencyOpera
     })
 }
 
-fn transfer(operation: BenchOperation) -> RdmaTransfer {
+fn transfer(operation: BenchOperation) -> BandwidthOperation {
     match operation {
-        BenchOperation::Write => RdmaTransfer::Write,
-        BenchOperation::Read => RdmaTransfer::Read,
-        BenchOperation::Send => RdmaTransfer::Send,
+        BenchOperation::Write => BandwidthOperation::Write,
+        BenchOperation::Read => BandwidthOperation::Read,
+        BenchOperation::Send => BandwidthOperation::Send,
     }
 }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 use crosstie_launch::{job::JobError, job::Workload, preflight::LaunchObstacle};
 
 use crate::{
-    NoRandomNumbers, NodesFailed, SnapshotError, TargetsError, env::EnvError, plan::PlanError,
+    NoRandomNumbers, NodesFailed, SnapshotError, TargetsError, env::EnvCommandError,
+    plan::PlanError,
 };
 
 pub use logs::{JobLogOptions, logs};
@@ -62,7 +63,7 @@ pub enum LaunchError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     #[error(transparent)]
-    Env(#[from] EnvError),
+    Env(#[from] EnvCommandError),
     #[error(transparent)]
     Job(#[from] JobError),
     #[error(transparent)]

@@ -13,7 +13,7 @@ use crosstie_plan::{CableTarget, PlannedWiring, WiredPort};
 
 use super::{LaunchError, LaunchOptions};
 use crate::{
-    CommandTargets, Fleet, FleetSnapshot, TargetNodes,
+    Fleet, FleetSnapshot, RequestedTargets, TargetNodes,
     doctor::examine,
     env::{custom, with_custom},
     plan::{self, PlanError},
@@ -37,7 +37,7 @@ pub(super) struct JobNodes {
 }
 
 pub(super) fn read(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &LaunchOptions,
 ) -> Result<JobNodes, LaunchError> {
     if !targets.from.is_empty() {

@@ -18,11 +18,14 @@ use super::{
     status::stop_on,
 };
 use crate::{
-    CommandTargets, ControlEvent, Fleet, NodeError, NodesFailed, TargetsError, random::random,
+    ControlEvent, Fleet, NodeError, NodesFailed, RequestedTargets, TargetsError, random::random,
 };
 
 /// What would run; with live nodes also what stands in its way.
-pub fn plan(targets: &CommandTargets, options: &LaunchOptions) -> Result<LaunchPlan, LaunchError> {
+pub fn plan(
+    targets: &RequestedTargets,
+    options: &LaunchOptions,
+) -> Result<LaunchPlan, LaunchError> {
     let mut job = read(targets, options)?;
     let mut checked = check(&mut job, options)?;
     checked.obstacles.splice(0..0, job.obstacles);
@@ -37,7 +40,7 @@ pub fn plan(targets: &CommandTargets, options: &LaunchOptions) -> Result<LaunchP
 
 /// Starts it, and waits until it is ready, or has ended where that is asked for.
 pub fn launch(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &LaunchOptions,
 ) -> Result<LaunchReport, LaunchError> {
     let began = Instant::now();

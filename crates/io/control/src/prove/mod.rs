@@ -29,7 +29,7 @@ use crosstie_model::{
 use crosstie_report::{document::NodeFailure, html::run_page, run_report::report_of};
 
 use crate::{
-    CommandTargets, ControlEvent, Fleet, FleetSnapshot, NodeFacts, SnapshotError, TargetsError,
+    ControlEvent, Fleet, FleetSnapshot, NodeFacts, RequestedTargets, SnapshotError, TargetsError,
     doctor::examine_with,
     files,
     runs::{RunsError, new_run_path, read_run, runs},
@@ -100,7 +100,10 @@ pub struct ProofResult {
 }
 
 /// Everything between live nodes, and what it means. Where nothing can be measured, the doctor says why.
-pub fn prove(targets: &CommandTargets, options: &ProveOptions) -> Result<ProofResult, ProveError> {
+pub fn prove(
+    targets: &RequestedTargets,
+    options: &ProveOptions,
+) -> Result<ProofResult, ProveError> {
     let (spec, fleet) = targets.find_live(false)?;
     let spec = spec.as_ref();
     let (measured, unread) = match FleetSnapshot::take(&fleet).known() {

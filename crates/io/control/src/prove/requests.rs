@@ -8,7 +8,7 @@ use crosstie_model::{
     run::{MeasuredEnd, RdmaOperation, TestConcurrency, TestKind},
 };
 use crosstie_rdma::{
-    HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer,
+    BandwidthOperation, HostResourceShare, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest,
 };
 use crosstie_tcp as tcp;
 
@@ -135,11 +135,11 @@ fn times(step: &TestBatch) -> TestTimes {
     }
 }
 
-fn transfer(operation: RdmaOperation) -> RdmaTransfer {
+fn transfer(operation: RdmaOperation) -> BandwidthOperation {
     match operation {
-        RdmaOperation::Write => RdmaTransfer::Write,
-        RdmaOperation::Read => RdmaTransfer::Read,
-        RdmaOperation::Send => RdmaTransfer::Send,
+        RdmaOperation::Write => BandwidthOperation::Write,
+        RdmaOperation::Read => BandwidthOperation::Read,
+        RdmaOperation::Send => BandwidthOperation::Send,
     }
 }
 

@@ -11,7 +11,7 @@ use crosstie_node::{
     trust::{self, host_key_here},
 };
 use crosstie_reach::{
-    BOUND, UnfinishedWork, fan_out,
+    BOUND, FanOutItemError, fan_out,
     host_key::{HostKeyError, ResolvedDestination, ShownHostKey, read_host_key, resolve},
     ssh::PinnedHostKey,
 };
@@ -96,7 +96,7 @@ enum NoKey {
     #[error(transparent)]
     There(#[from] HostKeyError),
     #[error(transparent)]
-    Unfinished(#[from] UnfinishedWork),
+    Unfinished(#[from] FanOutItemError),
 }
 
 /// Looks at all keys at once, then asks about those that nobody knows, one after the other.

@@ -21,8 +21,8 @@ use crosstie_launch::format::EnvFormatError;
 use crosstie_report::up::UpReport;
 
 use crate::{
-    ClusterFileReadError, CommandTargets, CommandVerdict, Consent, ConsentError, ControlEvent,
-    NoRandomNumbers, SnapshotError,
+    ClusterFileReadError, CommandVerdict, Consent, ConsentError, ControlEvent, NoRandomNumbers,
+    RequestedTargets, SnapshotError,
     apply::{APPLY_PURPOSE, ApplyError, ApplyOptions},
     files::{CreateFolderError, FileWriteError, InvalidFolderName},
     init::{InitError, members},
@@ -107,7 +107,7 @@ pub struct UpRun {
 
 /// An error is one before the first stage.
 pub fn up(
-    targets: &CommandTargets,
+    targets: &RequestedTargets,
     options: &UpOptions,
     consent: &Consent,
 ) -> Result<UpRun, UpError> {

@@ -38,7 +38,7 @@ use socket::NetlinkSocket;
 
 /// What routing knows of this network namespace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RoutingTables {
+pub struct KernelNetworkTables {
     /// `ip -j -d addr show`
     pub addresses: Result<Value, ReadGap>,
     /// `ip -j route show table all`
@@ -50,13 +50,13 @@ pub struct RoutingTables {
 }
 
 /// Reads them all, over one socket.
-pub fn tables() -> RoutingTables {
+pub fn tables() -> KernelNetworkTables {
     let (mut socket, links) = match open() {
         Ok(opened) => opened,
-        Err(error) => return RoutingTables::unread(&error.into()),
+        Err(error) => return KernelNetworkTables::unread(&error.into()),
     };
     let addresses = address::read(&mut socket).map(|addresses| links.to_json(addresses));
-    RoutingTables {
+    KernelNetworkTables {
         addresses: addresses.map_err(ReadGap::from),
         routes: route::read(&mut socket, &links).map_err(ReadGap::from),
         rules: rule::read(&mut socket).map_err(ReadGap::from),
@@ -82,7 +82,7 @@ pub(crate) fn mtu(interface: &str) -> Option<u32> {
     links.mtu(interface)
 }
 
-impl RoutingTables {
+impl KernelNetworkTables {
     fn unread(gap: &ReadGap) -> Self {
         let gap = || Err(gap.clone());
         Self {

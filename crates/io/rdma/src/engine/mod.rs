@@ -21,7 +21,7 @@ use crate::{
     latency::{self, LatencyWork},
     message_ring::MessageRing,
     receiver::ReceiveQueues,
-    request::{RdmaOpenRequest, RdmaRole, RdmaTransfer},
+    request::{BandwidthOperation, RdmaOpenRequest, RdmaRole},
     size_plan::{MemoryCap, SizePlan},
     verify::{self, VerifyWork},
 };
@@ -68,7 +68,7 @@ pub struct JoinedRdmaEngine {
 enum Work {
     Bandwidth(Option<ReceiveQueues>),
     Latency(LatencyWork),
-    Verify(RdmaTransfer, VerifyWork),
+    Verify(BandwidthOperation, VerifyWork),
 }
 
 #[derive(Debug)]

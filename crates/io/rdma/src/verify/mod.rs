@@ -20,7 +20,7 @@ use crate::{
     engine::{EngineParts, RdmaConnection, yield_if},
     error::{PrepareMessagesError, RdmaJoinError, RdmaRunError},
     figures::{RdmaFigures, VerifiedMessages},
-    request::RdmaTransfer,
+    request::BandwidthOperation,
     size_plan::SizePlan,
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn initiate(
     parts: &EngineParts,
     connections: &mut [RdmaConnection],
     work: &mut VerifyWork,
-    transfer: RdmaTransfer,
+    transfer: BandwidthOperation,
     stop: &AtomicBool,
     emit: &mut dyn FnMut(TestProgress),
 ) -> Result<RdmaFigures, RdmaRunError> {
@@ -107,7 +107,7 @@ pub(crate) fn respond(
     parts: &EngineParts,
     connections: &mut [RdmaConnection],
     work: &mut VerifyWork,
-    transfer: RdmaTransfer,
+    transfer: BandwidthOperation,
     stop: &AtomicBool,
 ) -> Result<RdmaFigures, RdmaRunError> {
     let mut rounds = Rounds::new(parts, connections, work, transfer);
@@ -133,7 +133,7 @@ struct Rounds<'engine> {
     parts: &'engine EngineParts,
     connections: &'engine mut [RdmaConnection],
     work: &'engine mut VerifyWork,
-    transfer: RdmaTransfer,
+    transfer: BandwidthOperation,
     batch: CompletionBatch,
     /// The number of the round's first message.
     first: u64,
@@ -150,7 +150,7 @@ impl<'engine> Rounds<'engine> {
         parts: &'engine EngineParts,
         connections: &'engine mut [RdmaConnection],
         work: &'engine mut VerifyWork,
-        transfer: RdmaTransfer,
+        transfer: BandwidthOperation,
     ) -> Self {
         Self {
             parts,
@@ -181,7 +181,7 @@ impl<'engine> Rounds<'engine> {
     /// One round; wrong bytes in it.
     fn initiate(&mut self, index: u32, plan: &SizePlan) -> Result<u64, RdmaRunError> {
         self.ask(index)?;
-        if self.transfer != RdmaTransfer::Read {
+        if self.transfer != BandwidthOperation::Read {
             self.fill(plan, true)?;
         }
         self.sent = 0;
@@ -192,7 +192,7 @@ impl<'engine> Rounds<'engine> {
         let count = self.messages_of(plan);
         self.wait(None, |rounds| rounds.sent == count)?;
         let mut wrong = 0;
-        if self.transfer == RdmaTransfer::Read {
+        if self.transfer == BandwidthOperation::Read {
             wrong = self.count_wrong(plan, true)?;
         }
         wrong += u64::from(self.ask(READY)?);
@@ -205,20 +205,22 @@ impl<'engine> Rounds<'engine> {
         let count = self.messages_of(plan);
         self.received = 0;
         match self.transfer {
-            RdmaTransfer::Write => {}
-            RdmaTransfer::Read => self.fill(plan, false)?,
-            RdmaTransfer::Send => self.post_receives(plan)?,
+            BandwidthOperation::Write => {}
+            BandwidthOperation::Read => self.fill(plan, false)?,
+            BandwidthOperation::Send => self.post_receives(plan)?,
         }
         self.expect_notice()?;
         self.say(READY)?;
-        let is_send = self.transfer == RdmaTransfer::Send;
+        let is_send = self.transfer == BandwidthOperation::Send;
         self.wait(None, |rounds| {
             rounds.heard.is_some() && (!is_send || rounds.received == count)
         })?;
         self.heard = None;
         let wrong = match self.transfer {
-            RdmaTransfer::Read => 0,
-            RdmaTransfer::Write | RdmaTransfer::Send => self.count_wrong(plan, false)?,
+            BandwidthOperation::Read => 0,
+            BandwidthOperation::Write | BandwidthOperation::Send => {
+                self.count_wrong(plan, false)?
+            }
         };
         self.expect_notice()?;
         self.say(u32::try_from(wrong).unwrap_or(MOST_WRONG).min(MOST_WRONG))?;

@@ -3,21 +3,21 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crosstie_rdma::{
-    JoinedRdmaEngine, MeasuredBandwidth, RdmaFigures, RdmaOpenRequest, RdmaRole, RdmaRunError,
-    RdmaTest, RdmaTransfer,
+    BandwidthOperation, JoinedRdmaEngine, MeasuredBandwidth, RdmaFigures, RdmaOpenRequest,
+    RdmaRole, RdmaRunError, RdmaTest,
 };
 use crosstie_verbs::{AsyncEventKind, CompletionStatus};
 
 use super::ends::{joined, run, run_both, stand_in};
 
 const WRITE: RdmaTest = RdmaTest::Bandwidth {
-    transfer: RdmaTransfer::Write,
+    transfer: BandwidthOperation::Write,
 };
 const READ: RdmaTest = RdmaTest::Bandwidth {
-    transfer: RdmaTransfer::Read,
+    transfer: BandwidthOperation::Read,
 };
 const SEND: RdmaTest = RdmaTest::Bandwidth {
-    transfer: RdmaTransfer::Send,
+    transfer: BandwidthOperation::Send,
 };
 
 fn figures(test: RdmaTest, change: impl Fn(&mut RdmaOpenRequest)) -> MeasuredBandwidth {

@@ -2,7 +2,7 @@
 
 use std::{process::Command, sync::atomic::AtomicBool};
 
-use crosstie_rdma::{LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest, RdmaTransfer};
+use crosstie_rdma::{BandwidthOperation, LatencyOperation, RdmaOpenRequest, RdmaRole, RdmaTest};
 
 use super::ends::{UNDER_VALGRIND, joined, run, run_both, stand_in};
 
@@ -44,7 +44,11 @@ fn small(request: &mut RdmaOpenRequest) {
 
 fn everything() {
     let stand_in = stand_in();
-    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
+    for transfer in [
+        BandwidthOperation::Write,
+        BandwidthOperation::Read,
+        BandwidthOperation::Send,
+    ] {
         for test in [
             RdmaTest::Bandwidth { transfer },
             RdmaTest::Verify { transfer },
@@ -68,7 +72,7 @@ fn everything() {
         let (near, far) = run(ends);
         assert!(near.is_ok() && far.is_ok(), "{near:?} {far:?}");
     }
-    let transfer = RdmaTransfer::Send;
+    let transfer = BandwidthOperation::Send;
     let [mut near, far] = joined(&stand_in, RdmaTest::Bandwidth { transfer }, small);
     assert!(stand_in.inject("completion=12"));
     near.go(&AtomicBool::new(false), &mut |_| {}).unwrap_err();

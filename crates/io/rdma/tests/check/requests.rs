@@ -3,14 +3,14 @@
 use crosstie_fabric::placement::{MemoryBudget, MemoryLimit};
 use crosstie_model::Mtu;
 use crosstie_rdma::{
-    EngineResources, LatencyOperation, MemoryCap, RdmaFigures, RdmaJoinError, RdmaOpenError,
-    RdmaOpenRequest, RdmaRequestError, RdmaRole, RdmaTest, RdmaTransfer,
+    BandwidthOperation, EngineResources, LatencyOperation, MemoryCap, RdmaFigures, RdmaJoinError,
+    RdmaOpenError, RdmaOpenRequest, RdmaRequestError, RdmaRole, RdmaTest,
 };
 
 use super::ends::{open_end, open_within, request, run, stand_in};
 
 const WRITE: RdmaTest = RdmaTest::Bandwidth {
-    transfer: RdmaTransfer::Write,
+    transfer: BandwidthOperation::Write,
 };
 
 fn refused(change: impl FnOnce(&mut RdmaOpenRequest)) -> RdmaOpenError {
@@ -37,7 +37,7 @@ fn requests_that_cannot_be_satisfied_are_refused() {
             request.queue_pairs = 2;
         },
         |request| {
-            let transfer = RdmaTransfer::Write;
+            let transfer = BandwidthOperation::Write;
             request.test = RdmaTest::Verify { transfer };
             request.role = RdmaRole::Both;
         },

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crosstie_rdma::{RdmaFigures, RdmaRunError, RdmaTest, RdmaTransfer, VerifiedMessages};
+use crosstie_rdma::{BandwidthOperation, RdmaFigures, RdmaRunError, RdmaTest, VerifiedMessages};
 
 use super::ends::{joined, run, stand_in};
 
 const SIZES: [u32; 4] = [1, 200, 4099, 65536];
 
-fn verified(transfer: RdmaTransfer, fault: &str) -> Vec<VerifiedMessages> {
+fn verified(transfer: BandwidthOperation, fault: &str) -> Vec<VerifiedMessages> {
     let stand_in = stand_in();
     let ends = joined(&stand_in, RdmaTest::Verify { transfer }, |request| {
         (request.queue_pairs, request.sizes) = (2, SIZES.to_vec());
@@ -26,7 +26,11 @@ fn verified(transfer: RdmaTransfer, fault: &str) -> Vec<VerifiedMessages> {
 
 #[test]
 fn no_byte_is_wrong_of_any_operation_and_size() {
-    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
+    for transfer in [
+        BandwidthOperation::Write,
+        BandwidthOperation::Read,
+        BandwidthOperation::Send,
+    ] {
         let all = verified(transfer, "");
         let sizes: Vec<u32> = all.iter().map(|one| one.size).collect();
         assert_eq!(sizes, SIZES);
@@ -40,7 +44,11 @@ fn no_byte_is_wrong_of_any_operation_and_size() {
 
 #[test]
 fn one_bit_is_seen() {
-    for transfer in [RdmaTransfer::Write, RdmaTransfer::Read, RdmaTransfer::Send] {
+    for transfer in [
+        BandwidthOperation::Write,
+        BandwidthOperation::Read,
+        BandwidthOperation::Send,
+    ] {
         // Of the first size, and in the middle of a later message.
         for fault in ["flip=3", "flip=30000@500"] {
             let all = verified(transfer, fault);
@@ -56,7 +64,7 @@ fn one_bit_is_seen() {
 #[test]
 fn it_ends_when_it_is_told_to_and_when_nobody_answers() {
     let test = RdmaTest::Verify {
-        transfer: RdmaTransfer::Write,
+        transfer: BandwidthOperation::Write,
     };
     let stand_in = stand_in();
     let [mut near, mut far] = joined(&stand_in, test, |request| request.times.measure = 60_000);

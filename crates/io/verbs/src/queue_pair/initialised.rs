@@ -12,7 +12,7 @@ use super::{
 use crate::{
     call::{failed, field, pointer},
     completion::CompletionQueue,
-    endpoint::{EndpointAddress, QueuePairEndpoint, RemoteMemory},
+    endpoint::{LidOrGid, QueuePairEndpoint, RemoteMemory},
     error::{CreateError, QueuePairConnectError},
     gid::PortAddress,
     port::PathMtu,
@@ -106,8 +106,8 @@ impl QueuePair<Initialised> {
         memory: RemoteMemory,
     ) -> QueuePairEndpoint {
         let address = match *from {
-            PortAddress::InfiniBand { lid, .. } => EndpointAddress::InfiniBand { lid },
-            PortAddress::Roce { gid, .. } => EndpointAddress::Roce { gid },
+            PortAddress::InfiniBand { lid, .. } => LidOrGid::InfiniBand { lid },
+            PortAddress::Roce { gid, .. } => LidOrGid::Roce { gid },
         };
         QueuePairEndpoint {
             queue_pair: self.handle.number,
@@ -163,25 +163,23 @@ impl QueuePair<Initialised> {
             ..abi::AddressVector::ZEROED
         };
         match (*from, peer.address) {
-            (PortAddress::InfiniBand { .. }, EndpointAddress::InfiniBand { lid }) => {
+            (PortAddress::InfiniBand { .. }, LidOrGid::InfiniBand { lid }) => {
                 Ok(abi::AddressVector {
                     dlid: lid,
                     ..vector
                 })
             }
-            (PortAddress::Roce { index, .. }, EndpointAddress::Roce { gid }) => {
-                Ok(abi::AddressVector {
-                    is_global: 1,
-                    grh: abi::GlobalRoute {
-                        dgid: abi::GlobalId::from_bytes(gid.0.octets()),
-                        sgid_index: index,
-                        hop_limit: HOP_LIMIT,
-                        traffic_class: path.traffic_class,
-                        ..abi::GlobalRoute::ZEROED
-                    },
-                    ..vector
-                })
-            }
+            (PortAddress::Roce { index, .. }, LidOrGid::Roce { gid }) => Ok(abi::AddressVector {
+                is_global: 1,
+                grh: abi::GlobalRoute {
+                    dgid: abi::GlobalId::from_bytes(gid.0.octets()),
+                    sgid_index: index,
+                    hop_limit: HOP_LIMIT,
+                    traffic_class: path.traffic_class,
+                    ..abi::GlobalRoute::ZEROED
+                },
+                ..vector
+            }),
             _ => Err(QueuePairConnectError::LinkLayers {
                 device: self.handle.device().to_owned(),
             }),

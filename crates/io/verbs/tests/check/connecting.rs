@@ -3,7 +3,7 @@
 use crosstie_fabric::wire::roce_path_mtu;
 use crosstie_model::{Bytes, Mtu};
 use crosstie_verbs::{
-    CreateError, EndpointAddress, PathMtu, PathOptions, QueuePairConnectError, QueuePairEndpoint,
+    CreateError, LidOrGid, PathMtu, PathOptions, QueuePairConnectError, QueuePairEndpoint,
     QueuePairOptions, RegisterMemoryError,
 };
 
@@ -186,7 +186,7 @@ fn what_makes_no_connection_is_refused_before_the_device_sees_it() {
         matches!(error, QueuePairConnectError::Endpoint(_)),
         "{error:?}"
     );
-    let error = connect(&|peer, _| peer.address = EndpointAddress::InfiniBand { lid: 7 });
+    let error = connect(&|peer, _| peer.address = LidOrGid::InfiniBand { lid: 7 });
     assert!(
         matches!(error, QueuePairConnectError::LinkLayers { .. }),
         "{error:?}"

@@ -13,7 +13,7 @@ pub(crate) mod rules;
 pub(crate) mod secret;
 mod walk;
 
-pub use command::{COMMANDS, CommandRule, command, gpu_xml};
+pub use command::{COMMANDS, CommandCaptureRule, command, gpu_xml};
 pub use file_names::rename_user_files;
 pub(crate) use file_names::{is_number, split_ending};
 pub use filter::is_engine_variable;

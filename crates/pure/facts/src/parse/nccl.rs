@@ -3,7 +3,7 @@
 
 use crosstie_model::{
     Reading,
-    facts::nccl::{NcclSetting, NcclSettings},
+    facts::nccl::{NcclSetting, NodeNcclSettings},
 };
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     collect::{HOME_NCCL_CONF, NAMED_NCCL_CONF, is_engine_variable},
 };
 
-pub(super) fn settings(raw: &RawCapture) -> NcclSettings {
+pub(super) fn settings(raw: &RawCapture) -> NodeNcclSettings {
     let mut settings = Vec::new();
     let environment = raw.command("environment.txt").into_known().unwrap_or("");
     add(&mut settings, environment, "environment");
@@ -33,7 +33,7 @@ pub(super) fn settings(raw: &RawCapture) -> NcclSettings {
         let text = raw.text(&path).into_known().unwrap_or("");
         add(&mut settings, text, &format!("/{path}"));
     }
-    NcclSettings { settings }
+    NodeNcclSettings { settings }
 }
 
 /// One variable of the collecting user's environment.

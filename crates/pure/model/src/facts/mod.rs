@@ -22,7 +22,7 @@ pub use gpu::GpuFacts;
 pub use host::HostFacts;
 pub use link::PortQos;
 pub use managed::ManagedFiles;
-pub use nccl::NcclSettings;
+pub use nccl::NodeNcclSettings;
 pub use net::NetworkFacts;
 pub use pci::PciDevice;
 pub use persistence::PersistentNetworkConfig;
@@ -43,7 +43,7 @@ pub struct Facts {
     pub software: SoftwareFacts,
     /// By sysctl name, such as `net.core.rmem_max`.
     pub sysctls: BTreeMap<String, String>,
-    pub nccl: NcclSettings,
+    pub nccl: NodeNcclSettings,
     pub persistence: PersistentNetworkConfig,
     pub managed: ManagedFiles,
     /// What collection wanted to read and could not, with the reason.

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct NcclSettings {
+pub struct NodeNcclSettings {
     /// In order of precedence: the first one that names a variable wins.
     pub settings: Vec<NcclSetting>,
 }
 
-impl NcclSettings {
+impl NodeNcclSettings {
     /// The value that would be in force. NCCL takes an empty integer parameter as unset.
     pub fn effective(&self, name: &str) -> Option<&NcclSetting> {
         self.settings.iter().find(|setting| setting.name == name)

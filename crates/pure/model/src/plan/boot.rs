@@ -18,7 +18,7 @@ pub enum BootFileParseError {
 /// The file that the boot unit reads.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BootFile {
+pub struct BootUnitSettings {
     pub format: u32,
     /// Interfaces that stay down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,7 +27,7 @@ pub struct BootFile {
     pub ports: Vec<BootPortSettings>,
 }
 
-impl BootFile {
+impl BootUnitSettings {
     pub fn from_toml(text: &str) -> Result<Self, BootFileParseError> {
         // Another format may have other keys, and its number says more than the first of them.
         #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::renderer::Renderer;
-pub use boot::{BootFile, BootFileParseError, BootPortSettings};
+pub use boot::{BootFileParseError, BootPortSettings, BootUnitSettings};
 pub use change::ValueChange;
 pub use refusal::PlanRefusal;
 // All of them: a step that is added is in the list of `step` alone.

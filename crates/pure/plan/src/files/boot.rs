@@ -1,11 +1,11 @@
 //! What does not survive a boot, and the unit that sets it again.
 
-use crosstie_model::{plan::BootFile, renderer::services};
+use crosstie_model::{plan::BootUnitSettings, renderer::services};
 
 use super::paths;
 
 /// A plain table of values: it cannot fail to be written.
-pub(crate) fn boot_file(boot: &BootFile) -> String {
+pub(crate) fn boot_file(boot: &BootUnitSettings) -> String {
     toml::to_string(boot).unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ use crate::raw::{CaptureEntry, ReadGap};
 pub use gpu::to_xml as gpu_xml;
 
 /// A command's output, by its name in a capture, and what to keep of it.
-pub struct CommandRule {
+pub struct CommandCaptureRule {
     /// A star stands for an interface.
     pub name: &'static str,
     keep: Output,
@@ -25,18 +25,21 @@ enum Output {
     Document(fn(&str) -> Result<String, ReadGap>),
 }
 
-const fn lines(name: &'static str, keep: fn(&str) -> String) -> CommandRule {
+const fn lines(name: &'static str, keep: fn(&str) -> String) -> CommandCaptureRule {
     let keep = Output::Lines(keep);
-    CommandRule { name, keep }
+    CommandCaptureRule { name, keep }
 }
 
-const fn document(name: &'static str, keep: fn(&str) -> Result<String, ReadGap>) -> CommandRule {
+const fn document(
+    name: &'static str,
+    keep: fn(&str) -> Result<String, ReadGap>,
+) -> CommandCaptureRule {
     let keep = Output::Document(keep);
-    CommandRule { name, keep }
+    CommandCaptureRule { name, keep }
 }
 
 /// The whole list. The first that fits a name holds.
-pub const COMMANDS: [CommandRule; 15] = [
+pub const COMMANDS: [CommandCaptureRule; 15] = [
     document("ip-addr.json", tables::addresses),
     document("ip-route.json", tables::routes),
     document("ip-rule.json", tables::rules),
@@ -73,7 +76,7 @@ pub fn command(name: &str, output: &CaptureEntry) -> Option<CaptureEntry> {
     }
 }
 
-impl CommandRule {
+impl CommandCaptureRule {
     fn is_for(&self, name: &str) -> bool {
         let Some((start, end)) = self.name.split_once('*') else {
             return self.name == name;
