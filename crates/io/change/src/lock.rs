@@ -2,10 +2,10 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
+    io::{self, Read},
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crosstie_durable::{RealDisk, private_folder};
@@ -21,15 +21,33 @@ pub(super) struct ChangeLock(#[expect(dead_code, reason = "held for its lock")] 
 
 /// `None` where somebody else has it for longer than `wait`.
 pub(super) fn acquire(state: &Path, wait: Duration) -> io::Result<Option<ChangeLock>> {
-    private_folder(&RealDisk, state)?;
-    let Some(mut file) = lock::take(&state.join(FILE_NAME), wait)? else {
-        return Ok(None);
-    };
-    // For the guard, which must get past a holder that hangs.
-    let _ = file.set_len(0);
-    let _ = file.rewind();
-    let _ = write!(file, "{}", std::process::id());
-    Ok(Some(ChangeLock(file)))
+    let until = Instant::now() + wait;
+    loop {
+        // A disk that is read-only by now does not take the folder's mode, and what is there is rolled back all the same.
+        if let Err(error) = private_folder(&RealDisk, state)
+            && !state.is_dir()
+        {
+            return Err(error);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        let file = match lock::take(&state.join(FILE_NAME), left) {
+            // An uninstall that was waited for has removed the folder, too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && Instant::now() < until => {
+                continue;
+            }
+            taken => taken?,
+        };
+        return Ok(file.map(|file| {
+            // For the guard, which must get past a holder that hangs. In the room of the one before, which a full disk has, too.
+            let _ = file.write_all_at(holder_text(std::process::id()).as_bytes(), 0);
+            ChangeLock(file)
+        }));
+    }
+}
+
+/// As long for every number.
+fn holder_text(process: u32) -> String {
+    format!("{process:>10}\n")
 }
 
 /// Who had it last.
@@ -84,6 +102,35 @@ mod tests {
         assert!(lock.is_some() && last_taken_by_us(state.path()));
         fs::write(state.path().join(FILE_NAME), "1").unwrap();
         assert!(!last_taken_by_us(state.path()));
+    }
+
+    /// On a full disk there is no room but that of the one before.
+    #[test]
+    fn whoever_takes_it_is_written_over_the_one_before() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join(FILE_NAME);
+        fs::write(&file, holder_text(4_194_304)).unwrap();
+        let blocks = File::open(&file).unwrap();
+        let _lock = acquire(state.path(), Duration::ZERO).unwrap();
+        assert!(last_taken_by_us(state.path()));
+        let now = blocks.metadata().unwrap().len();
+        assert_eq!(now, holder_text(1).len() as u64);
+    }
+
+    #[test]
+    fn whoever_waited_for_an_uninstall_has_a_lock_of_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        let state = home.path().join("home/changes");
+        let uninstall = acquire(&state, Duration::ZERO).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| acquire(&state, Duration::from_secs(10)).unwrap());
+            std::thread::sleep(Duration::from_millis(200));
+            fs::remove_dir_all(home.path().join("home")).unwrap();
+            drop(uninstall);
+            let _lock = waiter.join().unwrap().unwrap();
+            let second = acquire(&state, Duration::ZERO).unwrap();
+            assert!(second.is_none(), "two have the lock at once");
+        });
     }
 
     /// Whatever it is called: a node that is this process serves itself as `crosstie apply`.

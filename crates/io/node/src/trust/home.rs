@@ -2,8 +2,8 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    io::{Read, Write},
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -149,9 +149,9 @@ impl HomeFolder {
                 .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path)
                 .map_err(HomeTrustError::io("lock", &path))?;
-            let given = lock::is_given(&file, LOCK_POLL_INTERVAL)
+            let given = lock::wait_for_lock(&file, LOCK_POLL_INTERVAL)
                 .map_err(HomeTrustError::io("lock", &path))?;
-            if given && is_at(&file, &path).map_err(HomeTrustError::io("lock", &path))? {
+            if given && lock::is_at(&file, &path).map_err(HomeTrustError::io("lock", &path))? {
                 return Ok(Some(HomeLock { path, file }));
             }
             if !given && is_ours() {
@@ -184,16 +184,6 @@ fn entry(number: u32) -> Result<(String, PathBuf), HomeTrustError> {
         _ => Err(HomeTrustError::Home {
             why: format!("user {number} has none"),
         }),
-    }
-}
-
-/// Whether the file is still the one of this name: who had the lock before us took it away.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let ours = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
