@@ -2,15 +2,21 @@
 
 use std::{
     cell::RefCell,
-    process::Child,
+    io,
+    process::{Child, ExitStatus},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+/// For a child that was killed to be gone.
+const KILLED_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 static RUNNING: Mutex<Vec<Target>> = Mutex::new(Vec::new());
 
@@ -150,6 +156,25 @@ pub fn signal_all(signal: Signal) {
     }
 }
 
+/// The status of a child that was killed or has ended. `None`: the kernel holds it in a wait that no signal ends (`modprobe -r`
+/// of a driver that is busy), and whoever goes on leaves it.
+pub fn wait_for_killed(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    wait_within(child, KILLED_TIMEOUT)
+}
+
+fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
 fn running() -> MutexGuard<'static, Vec<Target>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -163,6 +188,18 @@ mod tests {
     fn sleeping() -> Child {
         let mut command = Command::new("sleep");
         command.arg("30").process_group(0).spawn().unwrap()
+    }
+
+    /// As one that a signal does not end.
+    #[test]
+    fn a_child_that_does_not_end_is_not_waited_for() {
+        let mut child = sleeping();
+        let started = Instant::now();
+        let left = wait_within(&mut child, Duration::from_millis(100)).unwrap();
+        assert!(left.is_none() && started.elapsed() < Duration::from_secs(10));
+        child.kill().unwrap();
+        let ended = wait_for_killed(&mut child).unwrap();
+        assert!(!ended.unwrap().success());
     }
 
     #[test]

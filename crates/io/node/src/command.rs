@@ -13,7 +13,7 @@ use std::{
 use crosstie_facts::ReadGap;
 use thiserror::Error;
 
-use crate::child_processes::{ChildRegistration, is_stopped, time_left};
+use crate::child_processes::{ChildRegistration, is_stopped, time_left, wait_for_killed};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Access, MemfdFlags, OFlags, memfd_create},
@@ -138,16 +138,20 @@ fn run_with(
         .spawn()
         .map_err(|error| failed(&error))?;
     let mut running = Running::new(child);
-    let (output, complaint) = running
-        .drain(bounds.output, until)
-        .map_err(|stop| match stop {
-            Stop::Deadline => ReadGap::Failed(format!(
-                "gave no answer within {} s",
-                bounds.deadline.as_secs()
-            )),
-            Stop::TooLarge => ReadGap::TooLarge,
-            Stop::System(errno) => failed(&errno.into()),
-        })?;
+    let drained = running.drain(bounds.output, until);
+    let (output, complaint) = drained.map_err(|stop| match stop {
+        Stop::Deadline => {
+            let rest = if running.kill() {
+                ""
+            } else {
+                "; it was killed and does not end, and is left"
+            };
+            let seconds = bounds.deadline.as_secs();
+            ReadGap::Failed(format!("gave no answer within {seconds} s{rest}"))
+        }
+        Stop::TooLarge => ReadGap::TooLarge,
+        Stop::System(errno) => failed(&errno.into()),
+    })?;
     let status = running.finish().map_err(|error| failed(&error))?;
     Ok(FinishedCommand {
         status,
@@ -347,6 +351,12 @@ impl Running {
         self.child.wait()
     }
 
+    /// Whether it is gone then.
+    fn kill(&mut self) -> bool {
+        self.end_group();
+        !matches!(wait_for_killed(&mut self.child), Ok(None))
+    }
+
     /// Until it is waited for, the child's number is its own, so the group cannot be another's.
     fn end_group(&mut self) {
         if let Some(entry) = self.entry.take() {
@@ -357,9 +367,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.entry.is_some() {
-            self.end_group();
-            let _ = self.child.wait();
+        if self.entry.is_some() && !self.kill() {
+            tracing::warn!("process {} was killed and does not end", self.child.id());
         }
     }
 }
