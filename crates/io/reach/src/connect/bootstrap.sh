@@ -133,7 +133,9 @@ main() {
         # Root runs nothing that another user could have written.
         umask 022
         mode=755 folder=/var/lib/crosstie/bin
-        why=$({ mkdir -p "$folder" && chmod 755 "${folder%/*}" "$folder"; } 2>&1) || give_up folder "$why"
+        why=$(mkdir -p "$folder" 2>&1) || give_up folder "$why"
+        # A disk that is read-only by now does not take it: modes that will not do are refused below.
+        chmod 755 "${folder%/*}" "$folder" 2>/dev/null
         owners=$(stat -c %u "${folder%/*}" "$folder" | sort -u)
         [ "$owners" = 0 ] || give_up owner "$folder"
         ;;
