@@ -212,8 +212,16 @@ pub(super) enum TrialError {
         #[source]
         source: io::Error,
     },
+    #[error("{path}, by which a rollback ends it, cannot be written")]
+    Record {
+        path: String,
+        #[source]
+        source: io::Error,
+    },
     #[error("it cannot be waited for")]
     Wait(#[source] io::Error),
+    #[error("it was killed and does not end: the kernel holds it")]
+    Unkillable,
     #[error(transparent)]
     Journal(#[from] ChangeJournalError),
 }

@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use crosstie_node::network_state::NetworkState;
 
 use super::{
-    boot_program,
+    boot_notes, boot_program,
     drift::DriftRecord,
-    error::{ChangeJournalError, RollbackObstacle},
+    error::{ChangeJournalError, RollbackObstacle, told},
     file_image::{CurrentFile, FileImage, ImageContents, PlannedContent},
     folder::FolderImage,
     system_access::SystemAccess,
@@ -216,9 +216,7 @@ impl StoredTransaction {
             changed_by_trial: None,
         };
         let made = (|| {
-            if unfinished.exists() {
-                fs::remove_dir_all(&unfinished)?;
-            }
+            durable::remove_tree(&unfinished)?;
             durable::private_folder(system, &unfinished)?;
             if boot_program::changes_boot_program(&journal.steps) {
                 journal.boot_program = Some(boot_program::save_previous(system, &unfinished)?);
@@ -269,7 +267,7 @@ impl StoredTransaction {
 
     /// Whether there is a journal at all in the folder of a transaction.
     pub(super) fn is_in(folder: &Path) -> bool {
-        folder.join(JOURNAL).exists()
+        may_exist(&folder.join(JOURNAL))
     }
 
     /// Oldest first.
@@ -419,7 +417,7 @@ impl StoredTransaction {
     }
 
     /// A step of a rollback, which a full disk does not stop: the room for it was reserved, and if others took that too, the
-    /// old state is written over in its place.
+    /// old state is written over in its place. Where the disk takes nothing at all, the end is noted until the next boot.
     pub(super) fn save_rollback_state(
         &mut self,
         system: &dyn SystemAccess,
@@ -437,10 +435,25 @@ impl StoredTransaction {
             Err(error) if durable::is_full(&error) => self.overwrite(system, state, why),
             other => other,
         };
-        noted.map_err(|source| RollbackObstacle::State {
-            path: self.state_file().display().to_string(),
-            source,
-        })
+        let is_end = state == TransactionState::RolledBack;
+        let id = self.journal.id.clone();
+        let Err(source) = noted else {
+            if is_end {
+                boot_notes::remove_end(system, &id);
+            }
+            return Ok(());
+        };
+        let path = self.state_file().display().to_string();
+        let obstacle = RollbackObstacle::State { path, source };
+        self.progress = self.progress_in(self.progress.state, why);
+        if is_end && self.progress.state.is_open() {
+            let mut end = self.progress_in(state, None);
+            end.left.push(told(&obstacle));
+            if let Err(error) = boot_notes::save_end(system, &id, &end) {
+                tracing::warn!("the end of {id} is noted nowhere: {error}");
+            }
+        }
+        Err(obstacle)
     }
 
     fn overwrite(
@@ -496,11 +509,18 @@ fn folders_with(state: &Path, name: &str) -> Result<Vec<PathBuf>, ChangeJournalE
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(ChangeJournalError::at(state)(error)),
     };
-    let folders = entries.flatten().map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = folders.filter(|path| path.join(name).exists()).collect();
-    folders.retain(|path| !path.ends_with(UNFINISHED_FOLDER));
+    let folders: io::Result<Vec<PathBuf>> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect();
+    let mut folders = folders.map_err(ChangeJournalError::at(state))?;
+    folders.retain(|path| !path.ends_with(UNFINISHED_FOLDER) && may_exist(&path.join(name)));
     folders.sort();
     Ok(folders)
+}
+
+/// A disk that does not say is no reason to take a change for one that never was: whoever opens it is told why.
+pub(super) fn may_exist(path: &Path) -> bool {
+    !fs::metadata(path).is_err_and(|error| durable::is_absent(&error))
 }
 
 fn write_json(system: &dyn SystemAccess, path: &Path, value: &impl Serialize) -> io::Result<()> {
@@ -540,7 +560,7 @@ fn read_progress(folder: &Path) -> io::Result<TransactionProgress> {
             if matches!(
                 error.kind(),
                 io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
-            ) && !folder.join(RESERVE).exists() =>
+            ) && !may_exist(&folder.join(RESERVE)) =>
         {
             Ok(TransactionProgress {
                 state: TransactionState::RollingBack,

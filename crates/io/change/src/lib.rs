@@ -5,6 +5,7 @@
 //! Whoever holds the lock decides what the state is.
 
 pub mod boot_file;
+mod boot_notes;
 mod boot_program;
 mod distribution;
 mod drift;
@@ -12,6 +13,7 @@ mod error;
 mod file_image;
 mod files;
 mod folder;
+mod guard_run;
 mod journal;
 mod lock;
 mod node_system;
@@ -100,7 +102,7 @@ pub fn run_guard(transaction: &str, early_boot: bool) -> Result<Vec<String>, Gua
         RollbackMoment::Running
     };
     let machine = NodeSystem::default();
-    let outcome = requests::run_guard(&machine, Path::new(CHANGES_FOLDER), transaction, moment)?;
+    let outcome = guard_run::run_guard(&machine, Path::new(CHANGES_FOLDER), transaction, moment)?;
     let mut lines = Vec::new();
     if let Some(outcome) = outcome {
         lines.push(format!("{transaction} is rolled back"));

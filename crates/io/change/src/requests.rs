@@ -15,9 +15,9 @@ use crosstie_model::change::{
 };
 
 use super::{
-    boot_program,
+    boot_notes, boot_program,
     drift::{drift, drift_records},
-    error::{ChangeJournalError, GuardRunError, GuardSetupError, told},
+    error::{ChangeJournalError, GuardSetupError, told},
     journal::StoredTransaction,
     lock,
     rollback::{self, RollbackMoment},
@@ -27,10 +27,8 @@ use super::{
 };
 use crosstie_node::child_processes::is_stopped;
 
-/// A change that runs gets this long to end by itself once its time is up.
-const RUNNING_CHANGE_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time for a rollback that a person asked for.
-const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
+/// A rollback that a person asked for is the guard's after this long: it ends by itself, or was cut off.
+const ROLLBACK_GUARD_DELAY: Duration = Duration::from_secs(180);
 const MAX_REASON_CHARACTERS: usize = 500;
 
 pub(super) fn confirm(
@@ -45,6 +43,9 @@ pub(super) fn confirm(
         state: state.to_owned(),
     };
     let mut transaction = found.ok_or_else(|| not_open("never begun, or swept away"))?;
+    if has_unwritten_end(system, &transaction) {
+        return Err(not_open("rolled back, which its disk did not take"));
+    }
     match transaction.progress.state {
         TransactionState::Confirmed => return Ok(ChangeReply::Confirmed),
         TransactionState::Applied => {}
@@ -137,6 +138,11 @@ pub(super) fn rollback(
     asked: RollbackRequest<'_>,
 ) -> Result<ChangeReply, ChangeError> {
     let _lock = lock_now(state)?;
+    // Nobody who has seen what is in force has seen these, or asks for them.
+    let unwritten = all(state)?.into_iter().rev();
+    for mut transaction in unwritten.filter(|found| has_unwritten_end(system, found)) {
+        rollback_next(system, &mut transaction, false, "it was cut off")?;
+    }
     let live: Vec<StoredTransaction> = all(state)?
         .into_iter()
         .filter(|found| found.progress.state != TransactionState::RolledBack)
@@ -248,10 +254,11 @@ fn rollback_next(
     }
     let id = transaction.journal.id.clone();
     system.own(&id);
-    rollback_one(system, transaction, why).map_err(|error| ChangeError::NoGuard {
+    let outcome = rollback_one(system, transaction, why).map_err(|error| ChangeError::NoGuard {
         why: told(&error),
         installed: Vec::new(),
-    })
+    })?;
+    ended(transaction, outcome)
 }
 
 /// Under a guard of its own, armed before anything says that it is on the way: a rollback which is cut off goes on.
@@ -260,11 +267,16 @@ pub(super) fn rollback_one(
     transaction: &mut StoredTransaction,
     why: &str,
 ) -> Result<RollbackReport, GuardSetupError> {
+    let end = boot_notes::end(system, &transaction.journal.id);
+    let first = end.and_then(|end| end.why);
+    let why = first.as_deref().unwrap_or(why);
     // Nothing but packages was touched until then, and no guard armed.
     if transaction.progress.state == TransactionState::Prepared {
         return Ok(rollback::end_unbegun(system, transaction, why));
     }
-    if system.is_guard_waiting() != Some(true) {
+    // One that waits may be another change's, which could not be removed.
+    let is_own = system.guarded().as_ref() == Some(&transaction.journal.id);
+    if !is_own || system.is_guard_waiting() != Some(true) {
         // It knows the journal's format, or it would not have read it.
         let program = transaction.program();
         if !program.exists()
@@ -275,7 +287,7 @@ pub(super) fn rollback_one(
         let armed = system.arm(
             &transaction.journal.id,
             &transaction.program(),
-            ROLLBACK_TIMEOUT,
+            ROLLBACK_GUARD_DELAY,
         );
         // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
         if let Err(error) = armed
@@ -287,11 +299,30 @@ pub(super) fn rollback_one(
         }
     }
     let mut outcome = rollback::roll_back(system, transaction, RollbackMoment::Running, why);
-    // Whoever was cut off leaves the guard to finish, and to remove itself.
-    if !is_stopped() {
+    // Whoever was cut off leaves the guard to finish, and to remove itself; so does who cannot write that it is done.
+    if !is_stopped() && !transaction.progress.state.is_open() {
         disarm(system, &mut outcome);
     }
     Ok(outcome)
+}
+
+/// Where the disk does not take its end, a rollback has none: with the next boot it is begun again.
+pub(super) fn ended(
+    transaction: &StoredTransaction,
+    outcome: RollbackReport,
+) -> Result<RollbackReport, ChangeError> {
+    if transaction.progress.state.is_open() && !is_stopped() {
+        return Err(ChangeError::UnfinishedRollback {
+            transaction: transaction.journal.id.clone(),
+            left: outcome.left,
+        });
+    }
+    Ok(outcome)
+}
+
+fn has_unwritten_end(system: &dyn SystemAccess, transaction: &StoredTransaction) -> bool {
+    let is_open = transaction.progress.state.is_open();
+    is_open && boot_notes::end(system, &transaction.journal.id).is_some()
 }
 
 /// Whether it is gone. A guard that stays finds nothing to do.
@@ -302,71 +333,6 @@ fn disarm(system: &dyn SystemAccess, outcome: &mut RollbackReport) -> bool {
         .left
         .extend(disarmed.err().map(|error| told(&error)));
     is_gone
-}
-
-/// The guard's own work, by the program beside the journal. `Ok(None)`: there was nothing to undo.
-pub(super) fn run_guard(
-    system: &dyn SystemAccess,
-    state: &Path,
-    id: &str,
-    moment: RollbackMoment,
-) -> Result<Option<RollbackReport>, GuardRunError> {
-    let lock = loop {
-        let taken = lock::acquire(state, RUNNING_CHANGE_TIMEOUT);
-        match taken.map_err(|source| GuardRunError::Lock {
-            path: state.display().to_string(),
-            source,
-        })? {
-            Some(lock) => break lock,
-            None => lock::kill_holder(state),
-        }
-    };
-    let folder = state.join(id);
-    // It was swept away, or set aside since it is damaged.
-    if !StoredTransaction::is_in(&folder) {
-        system.disarm()?;
-        return Ok(None);
-    }
-    let mut transaction = StoredTransaction::open(&folder)?;
-    let outcome = if transaction.progress.state.is_open() {
-        let why = transaction.progress.why.clone();
-        let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
-        Some(rollback::roll_back(system, &mut transaction, moment, &why))
-    } else {
-        None
-    };
-    if transaction.progress.state.is_open() {
-        // The guard is started again, and every boot does so.
-        let left = outcome.map(|outcome| outcome.left).unwrap_or_default();
-        return Err(GuardRunError::Unfinished { left });
-    }
-    system.disarm()?;
-    drop(lock);
-    Ok(outcome)
-}
-
-fn reason(
-    system: &dyn SystemAccess,
-    transaction: &StoredTransaction,
-    moment: RollbackMoment,
-) -> String {
-    let state = transaction.progress.state;
-    match (moment, transaction.seconds_left(system)) {
-        (RollbackMoment::EarlyBoot, _) => {
-            "the node was started anew before it was confirmed".to_owned()
-        }
-        (RollbackMoment::Running, Some(0)) => format!(
-            "it was not confirmed within {} s",
-            transaction.journal.guard_seconds
-        ),
-        (RollbackMoment::Running, _) if state == TransactionState::Applied => {
-            "its controller left before it was confirmed".to_owned()
-        }
-        (RollbackMoment::Running, _) => {
-            // What fails by itself says so in the journal before it is undone.
-            "it was cut off before it was done".to_owned()
-        }
-    }
 }
 
 /// Back to before the first, and nothing left; but a journal that holds the only copy of something stays.
@@ -480,17 +446,35 @@ pub(super) fn status(
     state: &Path,
 ) -> Result<NodeChangeStatus, ChangeError> {
     let lost = without_journal(system, state);
+    let has_unwritten_ends = || -> Result<bool, ChangeError> {
+        let found = all(state)?;
+        Ok(found.iter().any(|found| has_unwritten_end(system, found)))
+    };
     if state.exists()
         && lost.is_none()
         && let Ok(_lock) = lock_now(state)
+        && !has_unwritten_ends()?
     {
         match settle_interrupted(system, state) {
             // What is left of a guard is no reason not to tell how things stand.
-            Ok(()) | Err(ChangeError::Open { .. } | ChangeError::NoGuard { .. }) => {}
+            Ok(())
+            | Err(
+                ChangeError::Open { .. }
+                | ChangeError::NoGuard { .. }
+                | ChangeError::UnfinishedRollback { .. },
+            ) => {}
             Err(error) => return Err(error),
         }
     }
-    let found = all(state)?;
+    let mut found = all(state)?;
+    for open in found
+        .iter_mut()
+        .filter(|found| found.progress.state.is_open())
+    {
+        if let Some(end) = boot_notes::end(system, &open.journal.id) {
+            open.progress = end;
+        }
+    }
     let transactions = found.iter().map(|found| TransactionStatus {
         id: found.journal.id.clone(),
         run: found.journal.run.clone(),

@@ -74,6 +74,13 @@ pub(super) fn roll_back(
         transactions: vec![transaction.journal.id.clone()],
         ..RollbackReport::default()
     };
+    // What it did from now on would stay.
+    if transaction.journal.kind == TransactionKind::Try
+        && let Err(error) = system.end_trial_command(&transaction.journal.id)
+    {
+        let line = format!("its command may still be at work: {error}");
+        outcome.left.push(line);
+    }
     // Nothing waits for the disk: whoever is cut off from the node is so by its network.
     let _ = transaction.save_rollback_state(system, TransactionState::RollingBack, Some(why));
     let network = network_to_restore(system, transaction, &mut outcome);

@@ -82,9 +82,13 @@ pub(super) trait SystemAccess: FileOperations {
     /// A person's own program; its status, and what it printed.
     fn run_trial(
         &self,
+        transaction: &str,
         command: &[String],
         deadline: Duration,
     ) -> Result<TryCommandResult, TrialError>;
+
+    /// Ends it where it runs on although the process that ran it was killed.
+    fn end_trial_command(&self, transaction: &str) -> io::Result<()>;
 
     /// Every manager that there is reads its files again.
     fn reread_all(&self) -> Result<(), ManagerError>;

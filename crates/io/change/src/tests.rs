@@ -3,6 +3,8 @@
 
 mod damaged;
 mod edges;
+mod file_tree;
 mod files;
+mod guard;
 mod model;
 mod runs;

@@ -80,12 +80,12 @@ pub(super) fn settle_interrupted(
             });
         }
         system.own(&open.journal.id);
-        requests::rollback_one(system, &mut open, "it was cut off").map_err(|error| {
-            ChangeError::Journal {
-                what: format!("the change {} that was cut off", open.journal.id),
-                why: told(&error),
-            }
+        let done = requests::rollback_one(system, &mut open, "it was cut off");
+        let done = done.map_err(|error| ChangeError::Journal {
+            what: format!("the change {} that was cut off", open.journal.id),
+            why: told(&error),
         })?;
+        requests::ended(&open, done)?;
     }
     system.disarm().map_err(|error| ChangeError::NoGuard {
         why: told(&error),

@@ -48,7 +48,8 @@ pub(super) fn run(
         .map_err(|error| journal_error("the journal", told(&error)))?;
     let mut transaction = run_armed(system, transaction)?;
     let limit = Duration::from_secs(trial.command_seconds.into());
-    let ended = system.run_trial(&trial.command, limit).and_then(|ended| {
+    let ended = system.run_trial(&transaction.journal.id, &trial.command, limit);
+    let ended = ended.and_then(|ended| {
         transaction.enter(system, TransactionState::Applied, None)?;
         Ok(ended)
     });

@@ -282,6 +282,14 @@ pub enum ChangeError {
         why: String,
         also: String,
     },
+    #[error(
+        "the rollback of {transaction} cannot be finished now: {}; the next boot or the next change does so",
+        .left.join("; ")
+    )]
+    UnfinishedRollback {
+        transaction: String,
+        left: Vec<String>,
+    },
     #[error("there is no open transaction {transaction} here: it was {state}")]
     NotOpen { transaction: String, state: String },
     #[error(

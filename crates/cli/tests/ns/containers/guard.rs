@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::{
     changes::{json, once_settled, same, shape, start},
     inits,
-    lab::{containers, containers_with, sh},
+    lab::{containers, containers_with, sh, sh_within},
     sshd::{crosstie, typed},
 };
 
@@ -41,9 +41,9 @@ fn armed_and_alone(lab: &Lab, node: &str) -> Armed {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // The agent before anybody can tell it that its controller has left.
+    // The agent before anybody can tell it that its controller has left. Its command goes on.
     let script = "for i in $(seq 200); do [ -e /run/tried ] && break; sleep 0.1; done; \
-         pkill -KILL -f '/crosstie/[b]in/[0-9a-f]* agent'; pkill -KILL -f 's[l]eep 600'; true";
+         pkill -KILL -f '/crosstie/[b]in/[0-9a-f]* agent'; pgrep -f 's[l]eep 600'";
     sh(lab, node, script);
     let before = Instant::now();
     let _ = controller.kill();
@@ -55,7 +55,7 @@ fn acts_in_time(lab: &Lab, node: &str, meanwhile: impl FnOnce()) {
     let before = shape(lab, node);
     let armed = armed_and_alone(lab, node);
     meanwhile();
-    let why = "cat /var/lib/crosstie/changes/*/state.json";
+    let why = "cat /var/lib/crosstie/changes/*/state.json; pgrep -f 's[l]eep 600' && exit 1; true";
     let state = once_settled(lab, node, why);
     let (most, least) = (armed.after.elapsed(), armed.before.elapsed());
     assert!(most >= GUARD_TIMEOUT, "{node}: early, after {most:?}");
@@ -112,6 +112,33 @@ fn guard_acts_as_soon_as_its_machine_wakes_up() {
         woke.elapsed()
     );
     same("spark-a", &before, &shape(&lab, "spark-a"));
+}
+
+/// As where a file system with errors is mounted anew read-only: the network is what it was, the guard ends, and the rest is
+/// done once the disk takes it.
+#[test]
+fn guard_ends_on_a_disk_that_takes_nothing() {
+    let node = "spark-a";
+    let lab = containers("two-sparks");
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = directory.path().join("cluster.toml");
+    inits::json(&lab, &[node, "spark-b"], &cluster);
+    let before = shape(&lab, node);
+    armed_and_alone(&lab, node);
+    let folder = "/var/lib/crosstie";
+    let read_only = format!("mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}");
+    sh(&lab, node, &read_only);
+    let ended = "for i in $(seq 60); do ls /run/crosstie/changes/*.json >&2 && break; sleep 1; done; \
+         grep -o rolled-back /run/crosstie/changes/*.json; ip -o address show to 198.51.100.7; \
+         for i in $(seq 20); do \
+         [ $(systemctl show --property=ActiveState --value crosstie-guard.service) = inactive ] && exit; sleep 1; done; exit 1";
+    let said = sh_within(&lab, node, ended, Duration::from_secs(100));
+    assert_eq!(said.trim(), "rolled-back");
+    let shown = json(&lab, &cluster, 1, &["status", node]).to_string();
+    assert!(shown.contains("Read-only file system"), "{shown}");
+    sh(&lab, node, &format!("umount {folder}"));
+    json(&lab, &cluster, 0, &["uninstall", node, "--yes"]);
+    same(node, &before, &shape(&lab, node));
 }
 
 /// Whoever removes the guard ends the one who waits, also where another has removed its unit before.

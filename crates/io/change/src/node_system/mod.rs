@@ -1,5 +1,6 @@
 //! The machine itself: systemd, the network managers, the kernel.
 
+mod command_record;
 mod guard;
 mod older_journal;
 mod older_routes;
@@ -20,6 +21,8 @@ use std::{
 use crosstie_durable::{self as durable, FileOperations, RealDisk};
 use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
 use rustix::time::{ClockId, clock_gettime};
+
+use command_record::CommandRecord;
 
 use super::{
     error::{
@@ -67,11 +70,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn uptime(&self) -> Duration {
-        let time = clock_gettime(ClockId::Boottime);
-        Duration::new(
-            u64::try_from(time.tv_sec).unwrap_or(0),
-            u32::try_from(time.tv_nsec).unwrap_or(0),
-        )
+        uptime()
     }
 
     fn now(&self) -> String {
@@ -115,7 +114,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
-        guard::rollback_now(transaction)
+        guard::rollback_now(self, transaction)
     }
 
     fn set(&self, step: &PlanStep) -> Result<(), StepError> {
@@ -157,10 +156,15 @@ impl SystemAccess for NodeSystem {
 
     fn run_trial(
         &self,
+        transaction: &str,
         command: &[String],
         deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        trial::run(command, deadline)
+        trial::run(&CommandRecord::of(self, transaction), command, deadline)
+    }
+
+    fn end_trial_command(&self, transaction: &str) -> io::Result<()> {
+        CommandRecord::of(self, transaction).end_command()
     }
 
     fn reread_all(&self) -> Result<(), ManagerError> {
@@ -181,6 +185,15 @@ impl FileOperations for NodeSystem {
         #[cfg(any(test, feature = "rehearsal"))]
         rehearsal::reach_cut_point(name);
     }
+}
+
+/// `CLOCK_BOOTTIME`: a machine that sleeps counts on.
+fn uptime() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }
 
 /// A network manager moves at the same time, and may undo what was restored, or delete what was seen a moment ago: what has

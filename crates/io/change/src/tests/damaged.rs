@@ -10,7 +10,8 @@ use crosstie_model::change::{ChangeReply, ChangeRequest};
 
 use super::{
     super::{
-        journal::StoredTransaction, requests, rollback::RollbackMoment, system_access::SystemAccess,
+        guard_run, journal::StoredTransaction, rollback::RollbackMoment,
+        system_access::SystemAccess,
     },
     files::{ask, configured, rollback, status, trial},
     model::Model,
@@ -136,7 +137,7 @@ fn a_guard_whose_journal_is_set_aside_goes() {
     let folders = fs::read_dir(&state).unwrap().flatten();
     let mut names = folders.map(|folder| folder.file_name().into_string().unwrap());
     let id = names.find(|name| name.contains('-')).unwrap();
-    let done = requests::run_guard(system, &state, &id, RollbackMoment::Running).unwrap();
+    let done = guard_run::run_guard(system, &state, &id, RollbackMoment::Running).unwrap();
     assert_eq!(done, None);
 }
 

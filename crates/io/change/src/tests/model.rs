@@ -1,10 +1,10 @@
 //! A machine that can die at any edge.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    os::unix::fs::{PermissionsExt, symlink},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -14,7 +14,9 @@ use std::{
     time::Duration,
 };
 
-use crosstie_durable::{FileOperations, remove, sync_folder, testing::UnsyncedWrites, write};
+use crosstie_durable::{
+    FileOperations, RealDisk, remove, sync_folder, testing::UnsyncedWrites, write,
+};
 use crosstie_model::{
     ClusterSpec, Facts, Mtu, NodePlan, PlanStep, Reading,
     change::{ApplyRequest, TryCommandResult},
@@ -25,13 +27,16 @@ use crosstie_plan::simulated_node::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
+pub(super) use super::file_tree::Tree;
+use super::file_tree::{copy, walk};
+
 use super::super::{
     error::{
         ExternalProgramError, GuardRunError, GuardSetupError, ManagerError, RollbackObstacle,
         StepError, TrialError,
     },
+    guard_run,
     journal::{LinkSnapshot, RuntimeSnapshot},
-    requests,
     rollback::RollbackMoment,
     system_access::SystemAccess,
 };
@@ -63,12 +68,13 @@ pub(super) struct Model {
     pub(super) network_refused: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
+    /// The disk takes nothing any more.
+    pub(super) is_read_only: AtomicBool,
+    /// Trials whose commands were ended.
+    pub(super) ended_commands: Mutex<Vec<String>>,
     /// Why nobody waits any more.
     pub(super) abandoned: Mutex<Option<&'static str>>,
 }
-
-/// Path → mode, owner and bytes.
-pub(super) type Tree = BTreeMap<String, (u32, u32, Vec<u8>)>;
 
 const SPARK: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -146,6 +152,8 @@ impl Model {
             systemd_is_silent: AtomicBool::new(false),
             network_refused: AtomicBool::default(),
             refused: Mutex::default(),
+            is_read_only: AtomicBool::default(),
+            ended_commands: Mutex::default(),
             abandoned: Mutex::default(),
         }
     }
@@ -193,6 +201,7 @@ impl Model {
         self.boots.fetch_add(1, Ordering::SeqCst);
         *self.kernel.lock().unwrap() = SimulatedNode::of(&self.facts);
         self.unsynced.keep_names();
+        let _ = fs::remove_dir_all(self.path("/run"));
         self.start_guard(RollbackMoment::EarlyBoot);
         self.boot_network();
     }
@@ -224,7 +233,7 @@ impl Model {
         if let Some(id) = self.armed() {
             let program = self.state().join(&id).join("crosstie");
             assert!(program.exists(), "203/EXEC: {}", program.display());
-            requests::run_guard(self, &self.state(), &id, moment).unwrap();
+            guard_run::run_guard(self, &self.state(), &id, moment).unwrap();
         }
     }
 
@@ -254,6 +263,21 @@ impl Model {
         let mut kernel = self.kernel.lock().unwrap().clone();
         kernel.files.clear();
         kernel
+    }
+
+    /// As somebody does by hand.
+    pub(super) fn set_mtu(&self, interface: &str, mtu: u32) {
+        let mut kernel = self.kernel.lock().unwrap();
+        kernel.interfaces.get_mut(interface).unwrap().mtu = Some(Mtu(mtu));
+    }
+
+    fn writable(&self) -> io::Result<()> {
+        let is_read_only = self.is_read_only.load(Ordering::SeqCst);
+        if is_read_only {
+            Err(Errno::ROFS.into())
+        } else {
+            Ok(())
+        }
     }
 
     fn ask_managers(&self) -> Result<(), ManagerError> {
@@ -341,7 +365,8 @@ impl SystemAccess for Model {
         self.systemctl_fails.fetch_or(stays, Ordering::SeqCst);
         self.systemctl()?;
         let path = self.root.path().join("armed");
-        remove(&path).map_err(|source| GuardSetupError::Unit {
+        let removed = self.writable().and_then(|()| remove(&path));
+        removed.map_err(|source| GuardSetupError::Unit {
             path: path.display().to_string(),
             source,
         })?;
@@ -355,7 +380,7 @@ impl SystemAccess for Model {
 
     fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError> {
         let outcome =
-            requests::run_guard(self, &self.state(), transaction, RollbackMoment::Running)?;
+            guard_run::run_guard(self, &self.state(), transaction, RollbackMoment::Running)?;
         Ok(outcome.map(|outcome| outcome.left).unwrap_or_default())
     }
 
@@ -441,6 +466,7 @@ impl SystemAccess for Model {
 
     fn run_trial(
         &self,
+        _transaction: &str,
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
@@ -469,6 +495,14 @@ impl SystemAccess for Model {
             status: Some(0),
             output: String::new(),
         })
+    }
+
+    fn end_trial_command(&self, transaction: &str) -> io::Result<()> {
+        self.ended_commands
+            .lock()
+            .unwrap()
+            .push(transaction.to_owned());
+        Ok(())
     }
 
     fn reread_all(&self) -> Result<(), ManagerError> {
@@ -510,12 +544,24 @@ impl FileOperations for Model {
     }
 
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
+        self.writable()?;
         self.unsynced.synced(path);
         file.sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.writable()?;
         self.unsynced.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.writable()?;
+        fs::remove_file(path)
+    }
+
+    fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.writable()?;
+        RealDisk.create_folder(path, mode)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
@@ -545,34 +591,6 @@ impl FileOperations for Model {
             let state = self.state();
             let _ = fs::remove_dir_all(&state);
             let _ = fs::write(&state, "in the way");
-        }
-    }
-}
-
-fn walk(folder: &Path, root: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            walk(&path, root, tree);
-        } else {
-            let status = fs::symlink_metadata(&path).unwrap();
-            let shown = format!("/{}", path.strip_prefix(root).unwrap().display());
-            let bytes = fs::read(&path).unwrap();
-            tree.insert(shown, (status.mode(), status.uid(), bytes));
-        }
-    }
-    let shown = format!("/{}/", folder.strip_prefix(root).unwrap().display());
-    tree.insert(shown, (0, 0, Vec::new()));
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

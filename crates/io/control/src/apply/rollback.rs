@@ -265,7 +265,9 @@ fn outcome(
         Ok(_) => change(NodeChangeOutcome::Failed)
             .with_reason(ChangeCallError::wrong_answer().to_string()),
         Err(ChangeCallError::Refused(
-            error @ (ChangeError::Stuck { .. } | ChangeError::NotRoot { .. }),
+            error @ (ChangeError::Stuck { .. }
+            | ChangeError::UnfinishedRollback { .. }
+            | ChangeError::NotRoot { .. }),
         )) => change(NodeChangeOutcome::Failed).with_reason(error_with_suggestion(&error, offer)),
         Err(ChangeCallError::Refused(error)) => {
             change(NodeChangeOutcome::Refused).with_reason(error_with_suggestion(&error, offer))
