@@ -24,10 +24,18 @@ pub fn private_folder(operations: &dyn FileOperations, path: &Path) -> io::Resul
 
 fn make_folders_above(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
     let above = parent_folder(path);
-    if above == path || above.is_dir() {
+    if above == path {
         return Ok(());
     }
-    make_folder(operations, above, mode)
+    if !above.is_dir() {
+        return make_folder(operations, above, mode);
+    }
+    match operations.sync_folder(parent_folder(above)) {
+        // Whoever may not look into a folder has made none there.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        // Also where it was there: a killed run may have made it a moment ago.
+        other => other,
+    }
 }
 
 fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
@@ -35,7 +43,7 @@ fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Resu
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         other => other?,
     }
-    // Also where it was there: a killed run may have made it a moment ago.
+    // Also where it was there, for the same reason.
     operations.sync_folder(parent_folder(path))
 }
 

@@ -14,7 +14,7 @@ use crate::{
     AtomicWrite, FileOperations, RealDisk, hard_link, hard_link_or_copy, make_folder,
     private_folder, private_folder_with, publish, remove_synced, rename_synced, symlink,
     temporary_name,
-    testing::{CrashPoint, at_every_cut},
+    testing::{CrashPoint, UnsyncedWrites, at_every_cut},
     write, write_with_metadata,
 };
 
@@ -217,6 +217,34 @@ fn a_folder_is_made_with_those_above_it() {
         private_folder(&RealDisk, &path).unwrap();
     };
     at_every_cut(scratch, |disk, folder| work(disk, folder), check).unwrap();
+}
+
+/// A run that was killed has made a folder two levels up; the next one says that all is done, and the power goes.
+#[test]
+fn a_folder_that_a_killed_run_has_made_is_there_after_a_power_cut() {
+    let power_lost = scratch();
+    let disk = UnsyncedDisk::default();
+    let above = power_lost.path().join("a");
+    disk.create_folder(&above, 0o755).unwrap();
+    make_folder(&disk, &above.join("b/c"), 0o755).unwrap();
+    disk.0.revert_names().unwrap();
+    assert!(above.join("b/c").is_dir());
+}
+
+#[derive(Default)]
+struct UnsyncedDisk(UnsyncedWrites);
+
+impl FileOperations for UnsyncedDisk {
+    fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        RealDisk.create_folder(path, mode)?;
+        self.0.made_folder(path);
+        Ok(())
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.0.synced_folder(folder);
+        RealDisk.sync_folder(folder)
+    }
 }
 
 #[test]
