@@ -88,7 +88,11 @@ fn note_interruption(state: &Path, own: &str) {
     for mut open in open.filter(|one| one.progress.state.is_open()) {
         let when = match open.progress.state {
             TransactionState::Applied => "before it was confirmed",
-            _ => "before it was done",
+            TransactionState::Prepared
+            | TransactionState::Armed
+            | TransactionState::Confirmed
+            | TransactionState::RollingBack
+            | TransactionState::RolledBack => "before it was done",
         };
         let _ = open.save_reason(
             &NodeSystem::default(),
