@@ -15,7 +15,7 @@ use crosstie_model::{
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crosstie_node::network_state::NetworkState;
+use crosstie_node::network_state::{NetworkRestoreObstacle, NetworkState};
 
 use super::{
     boot_program,
@@ -99,17 +99,21 @@ impl RuntimeSnapshot {
     }
 
     /// `self` is now; see [`NetworkState::without_change`].
-    pub(super) fn without_change(self, before: &Self, after: &Self) -> (Self, Vec<String>) {
+    pub(super) fn without_change(
+        self,
+        before: &Self,
+        after: &Self,
+    ) -> (Self, Vec<String>, Vec<NetworkRestoreObstacle>) {
         match (self.network, &before.network, &after.network) {
             (Some(now), Some(was), Some(left)) => {
-                let (wanted, others) = now.without_change(was, left);
+                let found = now.without_change(was, left);
                 let wanted = Self {
-                    network: Some(wanted),
+                    network: Some(found.state),
                     ..Self::default()
                 };
-                (wanted, others)
+                (wanted, found.kept, found.unread)
             }
-            _ => (before.clone(), Vec::new()),
+            _ => (before.clone(), Vec::new(), Vec::new()),
         }
     }
 }
@@ -356,6 +360,13 @@ impl StoredTransaction {
     pub(super) fn concerned(&self) -> impl Iterator<Item = &str> {
         let images = self.journal.images.iter().map(|image| image.path.as_str());
         images.filter(|path| self.concerns(path))
+    }
+
+    /// Whether the change made it what it is, whatever that is: a trial under its guard.
+    pub(super) fn has_left_anything(&self, image: &FileImage) -> bool {
+        self.progress.state.is_open()
+            && self.progress.changed_by_trial.is_none()
+            && image.after.is_none()
     }
 
     /// Whether the change, and nobody else, made the file what it is.

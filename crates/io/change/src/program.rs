@@ -8,7 +8,7 @@ use crosstie_node::command::{self, CommandLimits};
 use crate::error::ExternalProgramError;
 
 /// A manager's program on a slow machine. Less than the guard's own time, so that one that hangs ends in a rollback.
-const PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const PROGRAM_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program of the system, with everything that it said where it failed.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, ExternalProgramError> {

@@ -66,7 +66,10 @@ pub(super) fn confirm(
     if transaction.journal.kind == TransactionKind::Try {
         let changed = trial::changes(system, &transaction.journal);
         transaction.progress.changed_by_trial = Some(changed);
-        let (after, _) = system.full_runtime_snapshot();
+        let (after, unread) = system.full_runtime_snapshot();
+        for what in unread {
+            tracing::warn!("a later rollback leaves it as it is then: {what}");
+        }
         transaction
             .save_network_after(system, &after)
             .map_err(|error| journal_error("the confirmation", told(&error)))?;

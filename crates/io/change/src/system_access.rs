@@ -67,17 +67,20 @@ pub(super) trait SystemAccess: FileOperations {
     /// Runtime values, in the direction `to`. Files are not its affair.
     fn set(&self, step: &PlanStep) -> Result<(), StepError>;
 
-    /// Those who read configuration read it again.
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError>;
+    /// Those who read configuration read it again. Each is asked; whatever failed comes back.
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError>;
 
     /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
-    fn render_at_boot(&self) -> Result<(), ManagerError>;
+    fn render_at_boot(&self) -> Vec<ManagerError>;
 
     /// Runtime state of interfaces, to be restored.
     fn before(&self, interfaces: &[String]) -> RuntimeSnapshot;
 
     /// Runtime state of the whole network, and what of it could not be restored.
     fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>);
+
+    /// Runtime state now of what an earlier one covers, to be compared with it.
+    fn snapshot_like(&self, earlier: &RuntimeSnapshot) -> RuntimeSnapshot;
 
     /// A person's own program; its status, and what it printed.
     fn run_trial(
@@ -87,7 +90,7 @@ pub(super) trait SystemAccess: FileOperations {
     ) -> Result<TryCommandResult, TrialError>;
 
     /// Every manager that there is reads its files again.
-    fn reread_all(&self) -> Result<(), ManagerError>;
+    fn reread_all(&self) -> Vec<ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
     fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;

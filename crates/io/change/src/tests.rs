@@ -6,3 +6,4 @@ mod edges;
 mod files;
 mod model;
 mod runs;
+mod unreadable;

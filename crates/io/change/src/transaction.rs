@@ -278,7 +278,9 @@ fn run_step(system: &dyn SystemAccess, step: &PlanStep) -> Result<(), Transactio
         system.edge("a file is changed");
     }
     if !step.rereads().is_empty() {
-        system.reread(step.rereads())?;
+        // Whatever else failed, it is rolled back for the first.
+        let mut failed = system.reread(step.rereads()).into_iter();
+        failed.next().map_or(Ok(()), Err)?;
     }
     Ok(system.set(step)?)
 }

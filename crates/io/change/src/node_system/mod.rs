@@ -122,14 +122,17 @@ impl SystemAccess for NodeSystem {
         step::apply(step, &mut NodeRuntime::machine())
     }
 
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError> {
+        let mut failed = Vec::new();
         if then.contains(&ConfigReload::Units) {
-            run("systemctl", &["daemon-reload"])?;
+            let read = run("systemctl", &["daemon-reload"]);
+            failed.extend(read.err().map(ManagerError::from));
         }
-        renderer::reconfigure(then)
+        failed.extend(renderer::reconfigure(then));
+        failed
     }
 
-    fn render_at_boot(&self) -> Result<(), ManagerError> {
+    fn render_at_boot(&self) -> Vec<ManagerError> {
         renderer::render_at_boot()
     }
 
@@ -155,6 +158,14 @@ impl SystemAccess for NodeSystem {
         (before, obstacles.collect())
     }
 
+    fn snapshot_like(&self, earlier: &RuntimeSnapshot) -> RuntimeSnapshot {
+        let network = earlier.network.as_ref();
+        RuntimeSnapshot {
+            network: network.map(|network| network_state::snapshot(network.scope()).0),
+            ..RuntimeSnapshot::default()
+        }
+    }
+
     fn run_trial(
         &self,
         command: &[String],
@@ -163,7 +174,7 @@ impl SystemAccess for NodeSystem {
         trial::run(command, deadline)
     }
 
-    fn reread_all(&self) -> Result<(), ManagerError> {
+    fn reread_all(&self) -> Vec<ManagerError> {
         renderer::reread_all()
     }
 

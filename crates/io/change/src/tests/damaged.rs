@@ -206,3 +206,22 @@ fn what_a_rollback_left_of_the_network_is_tried_again_by_uninstall() {
     assert_eq!(uninstall(), [""; 0]);
     assert_eq!((model.tree(), model.kernel()), before);
 }
+
+/// A cut leaves nothing behind that is not tried again.
+#[test]
+fn what_is_left_of_the_network_is_not_forgotten_where_another_try_is_cut_off() {
+    let uninstall = || ChangeRequest::Uninstall { force: false };
+    for edge in 1.. {
+        let model = Model::new();
+        configured(&model);
+        model.network_refused.store(true, Ordering::SeqCst);
+        ask(&model, &rollback(false)).unwrap();
+        let died = model.dying(edge, || ask(&model, &uninstall())).is_none();
+        let found = StoredTransaction::all(&model.state()).unwrap().remove(0);
+        let left = found.progress.unrestored_network;
+        assert!(left[0].contains("enp1s0f0np0"), "at {edge}: {left:?}");
+        if !died {
+            break;
+        }
+    }
+}

@@ -233,7 +233,7 @@ fn what_a_kept_trial_left_is_no_drift() {
     assert!(drift.iter().any(|drift| drift.what == FILE), "{drift:?}");
 }
 
-fn kept(model: &Model, command: &[&str]) {
+pub(super) fn kept(model: &Model, command: &[&str]) {
     let ChangeReply::Armed(armed) = trial(model, command) else {
         panic!()
     };

@@ -67,6 +67,8 @@ pub(super) struct Model {
     pub(super) abandoned: Mutex<Option<&'static str>>,
 }
 
+const MORE_THAN_IS_READ: u64 = 17 << 20;
+
 /// Path → mode, owner and bytes.
 pub(super) type Tree = BTreeMap<String, (u32, u32, Vec<u8>)>;
 
@@ -203,7 +205,7 @@ impl Model {
             return;
         }
         for step in &plan(&self.facts).steps {
-            self.reread(step.rereads()).unwrap();
+            assert!(self.reread(step.rereads()).is_empty());
             self.set(step).unwrap();
         }
     }
@@ -256,11 +258,10 @@ impl Model {
         kernel
     }
 
-    fn ask_managers(&self) -> Result<(), ManagerError> {
-        if self.managers_fail.load(Ordering::SeqCst) {
-            return Err(failed("networkctl reload", "the manager does not answer").into());
-        }
-        Ok(())
+    fn ask_managers(&self) -> Vec<ManagerError> {
+        let is_failing = self.managers_fail.load(Ordering::SeqCst);
+        let error = || failed("networkctl reload", "the manager does not answer").into();
+        is_failing.then(error).into_iter().collect()
     }
 
     fn facts_of(&self, kernel: &SimulatedNode) -> Facts {
@@ -378,33 +379,27 @@ impl SystemAccess for Model {
         applied.map_err(|stale| failed("a step", &stale.to_string()).into())
     }
 
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
-        self.ask_managers().inspect_err(|_| {
-            // It gave up in the middle.
-            let mut kernel = self.kernel.lock().unwrap();
-            for reread in then {
-                if let ConfigReload::Interface(change) = reread {
-                    let interface = kernel.interfaces.get_mut(&change.name).unwrap();
-                    interface.addresses.clear();
-                }
-            }
-        })?;
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError> {
+        let mut failures = self.ask_managers();
+        let is_failing = !failures.is_empty();
         let mut kernel = self.kernel.lock().unwrap();
-        for reread in then {
-            if let ConfigReload::Interface(change) = reread {
-                if self.vanished.lock().unwrap().contains(&change.name) {
-                    let why = format!("there is no {}", change.name);
-                    return Err(failed("networkctl reconfigure", &why).into());
-                }
-                let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+        for change in then.iter().filter_map(ConfigReload::interface) {
+            let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+            if is_failing {
+                // It gave up in the middle.
+                interface.addresses.clear();
+            } else if self.vanished.lock().unwrap().contains(&change.name) {
+                let why = format!("there is no {}", change.name);
+                failures.push(failed("networkctl reconfigure", &why).into());
+            } else {
                 interface.addresses.clone_from(&change.addresses.to);
                 interface.mtu = change.mtu.to;
             }
         }
-        Ok(())
+        failures
     }
 
-    fn render_at_boot(&self) -> Result<(), ManagerError> {
+    fn render_at_boot(&self) -> Vec<ManagerError> {
         self.ask_managers()
     }
 
@@ -439,13 +434,17 @@ impl SystemAccess for Model {
         (self.before(&names), Vec::new())
     }
 
+    fn snapshot_like(&self, _earlier: &RuntimeSnapshot) -> RuntimeSnapshot {
+        self.full_runtime_snapshot().0
+    }
+
     fn run_trial(
         &self,
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
         // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
-        // place, or `many PATH COUNT` in a new one.
+        // place, `many PATH COUNT` in a new one, `grow PATH` beyond what is read, or `folder PATH` in place of a file.
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
@@ -456,6 +455,15 @@ impl SystemAccess for Model {
             "move" => {
                 fs::rename(&path, self.path(&command[2])).unwrap();
                 symlink(self.path(&command[2]), path).unwrap();
+            }
+            "grow" => {
+                let file = File::options().create(true).append(true).open(path);
+                file.unwrap().set_len(MORE_THAN_IS_READ).unwrap();
+            }
+            "folder" => {
+                fs::remove_file(&path).unwrap();
+                fs::create_dir(&path).unwrap();
+                fs::write(path.join("mine"), "mine\n").unwrap();
             }
             "many" => {
                 fs::create_dir(&path).unwrap();
@@ -471,7 +479,7 @@ impl SystemAccess for Model {
         })
     }
 
-    fn reread_all(&self) -> Result<(), ManagerError> {
+    fn reread_all(&self) -> Vec<ManagerError> {
         self.ask_managers()
     }
 

@@ -31,3 +31,4 @@ pub use obstacle::NetworkRestoreObstacle;
 pub use restore::{NetworkRestoreResult, restore, restore_and_count};
 pub use snapshot::snapshot;
 pub use state::{NetworkState, SnapshotScope};
+pub use without_change::WithoutChange;

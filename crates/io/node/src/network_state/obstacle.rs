@@ -27,6 +27,12 @@ pub enum NetworkRestoreObstacle {
         #[source]
         source: NetlinkError,
     },
+    /// Of a change of long ago: what it did cannot be told from what others have done since.
+    #[error("the {what} stay as they are: they could not be read {when}")]
+    NotCompared {
+        what: &'static str,
+        when: &'static str,
+    },
     #[error("{what} cannot be restored ({call})")]
     Kernel {
         /// With the interface's name, where it has one.
