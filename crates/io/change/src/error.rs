@@ -286,9 +286,6 @@ pub(super) enum RollbackObstacle {
     Reread(#[source] ManagerError),
     #[error(transparent)]
     Network(#[from] network_state::NetworkRestoreObstacle),
-    /// Of a journal that an older build has written.
-    #[error(transparent)]
-    Program(#[from] ExternalProgramError),
     #[error("its end is not noted in {path}")]
     State {
         path: String,

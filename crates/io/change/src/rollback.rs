@@ -22,10 +22,10 @@ use super::{
     file_image::{self, CurrentFile, FileImage},
     files::{self, FileWithoutBlock},
     folder::FolderContents,
-    journal::{RuntimeSnapshot, StoredTransaction},
+    journal::StoredTransaction,
     system_access::SystemAccess,
 };
-use crosstie_node::child_processes::is_stopped;
+use crosstie_node::{child_processes::is_stopped, network_state::NetworkState};
 
 /// Of restoring files, where something stands in the way.
 const MAX_TRIES: u32 = 3;
@@ -479,7 +479,7 @@ fn remove_folders(system: &dyn SystemAccess, transaction: &StoredTransaction) {
 fn restore_runtime(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
-    network: &RuntimeSnapshot,
+    network: &NetworkState,
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;

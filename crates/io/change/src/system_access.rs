@@ -8,12 +8,10 @@ use std::{
 
 use crosstie_durable::FileOperations;
 use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
+use crosstie_node::network_state::NetworkState;
 
-use super::{
-    error::{
-        GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
-    },
-    journal::RuntimeSnapshot,
+use super::error::{
+    GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
 };
 
 pub(super) trait SystemAccess: FileOperations {
@@ -74,13 +72,13 @@ pub(super) trait SystemAccess: FileOperations {
     fn render_at_boot(&self) -> Vec<ManagerError>;
 
     /// Runtime state of interfaces, to be restored.
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot;
+    fn before(&self, interfaces: &[String]) -> NetworkState;
 
     /// Runtime state of the whole network, and what of it could not be restored.
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>);
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>);
 
     /// Runtime state now of what an earlier one covers, to be compared with it.
-    fn snapshot_like(&self, earlier: &RuntimeSnapshot) -> RuntimeSnapshot;
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState;
 
     /// A person's own program; its status, and what it printed.
     fn run_trial(
@@ -93,7 +91,7 @@ pub(super) trait SystemAccess: FileOperations {
     fn reread_all(&self) -> Vec<ManagerError>;
 
     /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle>;
 
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {

@@ -1,8 +1,6 @@
 //! The machine itself: systemd, the network managers, the kernel.
 
 mod guard;
-mod older_journal;
-mod older_routes;
 #[cfg(any(test, feature = "rehearsal"))]
 mod rehearsal;
 mod trial;
@@ -25,7 +23,6 @@ use super::{
     error::{
         GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
     },
-    journal::RuntimeSnapshot,
     program::run,
     renderer,
     session::{INTERRUPTED_REASON, SessionTransaction},
@@ -136,34 +133,23 @@ impl SystemAccess for NodeSystem {
         renderer::render_at_boot()
     }
 
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
+    fn before(&self, interfaces: &[String]) -> NetworkState {
         let (network, obstacles) =
             network_state::snapshot(&SnapshotScope::Interfaces(interfaces.to_vec()));
         for obstacle in obstacles {
             tracing::warn!("a rollback leaves it is then: {}", with_causes(&obstacle));
         }
-        RuntimeSnapshot {
-            network: Some(network),
-            ..RuntimeSnapshot::default()
-        }
+        network
     }
 
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>) {
         let (network, obstacles) = network_state::snapshot(&SnapshotScope::Everything);
-        let before = RuntimeSnapshot {
-            network: Some(network),
-            ..RuntimeSnapshot::default()
-        };
         let obstacles = obstacles.iter().map(|obstacle| with_causes(obstacle));
-        (before, obstacles.collect())
+        (network, obstacles.collect())
     }
 
-    fn snapshot_like(&self, earlier: &RuntimeSnapshot) -> RuntimeSnapshot {
-        let network = earlier.network.as_ref();
-        RuntimeSnapshot {
-            network: network.map(|network| network_state::snapshot(network.scope()).0),
-            ..RuntimeSnapshot::default()
-        }
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState {
+        network_state::snapshot(earlier.scope()).0
     }
 
     fn run_trial(
@@ -178,11 +164,8 @@ impl SystemAccess for NodeSystem {
         renderer::reread_all()
     }
 
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
-        match &before.network {
-            Some(network) => restore_network(network),
-            None => older_journal::restore(&self.facts(), before),
-        }
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle> {
+        restore_network(before)
     }
 }
 

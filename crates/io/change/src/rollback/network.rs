@@ -2,19 +2,21 @@
 
 use crosstie_model::change::RollbackReport;
 
+use crosstie_node::network_state::NetworkState;
+
 use crate::{
     error::{RollbackObstacle, told},
-    journal::{RuntimeSnapshot, StoredTransaction},
+    journal::StoredTransaction,
     system_access::SystemAccess,
 };
 
 #[derive(Default)]
 pub(super) struct NetworkToRestore {
-    pub(super) wanted: RuntimeSnapshot,
+    pub(super) wanted: NetworkState,
     /// What is not to be restored, since it cannot be read.
     pub(super) unread: Vec<RollbackObstacle>,
     /// What another try needs then: the network before the change, and as the change left it.
-    pub(super) for_retry: Option<(RuntimeSnapshot, RuntimeSnapshot)>,
+    pub(super) for_retry: Option<(NetworkState, NetworkState)>,
 }
 
 /// Of a trial that was kept, what it did alone: others have changed the network since.
@@ -24,16 +26,14 @@ pub(super) fn to_restore(
     outcome: &mut RollbackReport,
 ) -> NetworkToRestore {
     let before = &transaction.journal.before;
-    let all_of_it = || NetworkToRestore {
-        wanted: before.clone(),
-        ..NetworkToRestore::default()
-    };
     if transaction.progress.changed_by_trial.is_none() {
-        return all_of_it();
+        return NetworkToRestore {
+            wanted: before.clone(),
+            ..NetworkToRestore::default()
+        };
     }
     let after = match transaction.network_after() {
-        Ok(Some(after)) => after,
-        Ok(None) => return all_of_it(),
+        Ok(after) => after,
         Err(error) => {
             let why = told(&error);
             let line = format!("the network stays as it is: what the command did to it: {why}");
@@ -42,11 +42,12 @@ pub(super) fn to_restore(
         }
     };
     let now = system.snapshot_like(before);
-    let (wanted, others, unread) = now.without_change(before, &after);
-    outcome.left.extend(others);
-    let unread: Vec<_> = unread.into_iter().map(RollbackObstacle::Network).collect();
+    let found = now.without_change(before, &after);
+    outcome.left.extend(found.kept);
+    let unread = found.unread.into_iter().map(RollbackObstacle::Network);
+    let unread: Vec<RollbackObstacle> = unread.collect();
     NetworkToRestore {
-        wanted,
+        wanted: found.state,
         for_retry: (!unread.is_empty()).then(|| (before.clone(), after)),
         unread,
     }
@@ -56,8 +57,8 @@ pub(super) fn to_restore(
 pub(super) fn save_for_retry(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
-    wanted: RuntimeSnapshot,
-    for_retry: Option<(RuntimeSnapshot, RuntimeSnapshot)>,
+    wanted: NetworkState,
+    for_retry: Option<(NetworkState, NetworkState)>,
 ) {
     let (wanted, left) = for_retry.unwrap_or_else(|| {
         let left = system.snapshot_like(&wanted);
@@ -80,19 +81,19 @@ pub(super) fn retry(
     }
     match transaction.unrestored_network() {
         // It was made anew with a boot.
-        Ok(Some((_, left))) if !left.is_of_boot(&system.boot()) => Vec::new(),
-        Ok(Some((wanted, left))) => {
+        Ok((_, left)) if !left.is_of_boot(&system.boot()) => Vec::new(),
+        Ok((wanted, left)) => {
             let now = system.snapshot_like(&wanted);
-            let (target, others, unread) = now.without_change(&wanted, &left);
-            outcome.left.extend(others);
-            let unread = unread.into_iter().map(RollbackObstacle::Network);
-            let obstacles = unread.chain(system.restore_runtime(&target));
+            let found = now.without_change(&wanted, &left);
+            outcome.left.extend(found.kept);
+            let unread = found.unread.into_iter().map(RollbackObstacle::Network);
+            let obstacles = unread.chain(system.restore_runtime(&found.state));
             let (network, gone): (Vec<_>, Vec<_>) =
                 obstacles.partition(RollbackObstacle::is_of_network);
             outcome.left.extend(gone.iter().map(|gone| told(gone)));
             network.iter().map(|obstacle| told(obstacle)).collect()
         }
         // It was not known what it left.
-        Ok(None) | Err(_) => before.clone(),
+        Err(_) => before.clone(),
     }
 }

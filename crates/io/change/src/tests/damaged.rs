@@ -10,7 +10,10 @@ use crosstie_model::change::{ChangeReply, ChangeRequest};
 
 use super::{
     super::{
-        journal::StoredTransaction, requests, rollback::RollbackMoment, system_access::SystemAccess,
+        journal::{FORMAT, StoredTransaction},
+        requests,
+        rollback::RollbackMoment,
+        system_access::SystemAccess,
     },
     files::{ask, configured, rollback, status, trial},
     model::Model,
@@ -102,7 +105,7 @@ fn a_damaged_state_of_a_confirmed_change_rolls_nothing_back() {
 /// It is no damage, and `uninstall --force` does not throw it away.
 #[test]
 fn a_journal_of_another_build_is_left_to_that_build() {
-    for format in [1, 2] {
+    for format in [1, FORMAT, FORMAT + 1] {
         let model = Model::new();
         configured(&model);
         let journal = in_journal(&model, "journal.json");

@@ -1,10 +1,12 @@
 //! A machine that can die at any edge.
 
+mod trial;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -20,7 +22,13 @@ use crosstie_model::{
     change::{ApplyRequest, TryCommandResult},
     plan::ConfigReload,
 };
-use crosstie_node::{netlink::NetlinkError, network_state::NetworkRestoreObstacle};
+use crosstie_node::{
+    netlink::NetlinkError,
+    network_state::{
+        NetworkRestoreObstacle, NetworkState, SnapshotScope,
+        testing::{TestInterface, covered, state},
+    },
+};
 use crosstie_plan::simulated_node::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -30,7 +38,6 @@ use super::super::{
         ExternalProgramError, GuardRunError, GuardSetupError, ManagerError, RollbackObstacle,
         StepError, TrialError,
     },
-    journal::{LinkSnapshot, RuntimeSnapshot},
     requests,
     rollback::RollbackMoment,
     system_access::SystemAccess,
@@ -61,13 +68,13 @@ pub(super) struct Model {
     pub(super) systemd_is_silent: AtomicBool,
     /// The kernel takes nothing of the network.
     pub(super) network_refused: AtomicBool,
+    /// The kernel does not tell its addresses.
+    pub(super) addresses_are_unread: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
     /// Why nobody waits any more.
     pub(super) abandoned: Mutex<Option<&'static str>>,
 }
-
-const MORE_THAN_IS_READ: u64 = 17 << 20;
 
 /// Path → mode, owner and bytes.
 pub(super) type Tree = BTreeMap<String, (u32, u32, Vec<u8>)>;
@@ -147,6 +154,7 @@ impl Model {
             guard_stays: AtomicBool::new(false),
             systemd_is_silent: AtomicBool::new(false),
             network_refused: AtomicBool::default(),
+            addresses_are_unread: AtomicBool::default(),
             refused: Mutex::default(),
             abandoned: Mutex::default(),
         }
@@ -256,6 +264,21 @@ impl Model {
         let mut kernel = self.kernel.lock().unwrap().clone();
         kernel.files.clear();
         kernel
+    }
+
+    fn network(&self, scope: &SnapshotScope) -> NetworkState {
+        let kernel = self.kernel.lock().unwrap();
+        let is_unread = self.addresses_are_unread.load(Ordering::SeqCst);
+        let interfaces = kernel.interfaces.iter().map(|(name, found)| {
+            let interface = kernel.facts.network.interface(name).unwrap();
+            TestInterface {
+                name: name.clone(),
+                up: interface.up.known() == Some(&true),
+                mtu: found.mtu.map_or(0, |mtu| mtu.0),
+                addresses: (!is_unread).then(|| found.addresses.clone()),
+            }
+        });
+        state(scope, &self.boot(), &interfaces.collect::<Vec<_>>())
     }
 
     fn ask_managers(&self) -> Vec<ManagerError> {
@@ -403,39 +426,16 @@ impl SystemAccess for Model {
         self.ask_managers()
     }
 
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
-        let kernel = self.kernel.lock().unwrap();
-        let links = interfaces.iter().map(|name| {
-            let found = &kernel.interfaces[name];
-            let interface = kernel.facts.network.interface(name).unwrap();
-            LinkSnapshot {
-                name: name.clone(),
-                mtu: found.mtu.map(|mtu| mtu.0),
-                up: interface.up.known().copied(),
-                addresses: found.addresses.clone(),
-                ..LinkSnapshot::default()
-            }
-        });
-        RuntimeSnapshot {
-            links: links.collect(),
-            ..RuntimeSnapshot::default()
-        }
+    fn before(&self, interfaces: &[String]) -> NetworkState {
+        self.network(&SnapshotScope::Interfaces(interfaces.to_vec()))
     }
 
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
-        let names = self
-            .kernel
-            .lock()
-            .unwrap()
-            .interfaces
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>();
-        (self.before(&names), Vec::new())
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>) {
+        (self.network(&SnapshotScope::Everything), Vec::new())
     }
 
-    fn snapshot_like(&self, _earlier: &RuntimeSnapshot) -> RuntimeSnapshot {
-        self.full_runtime_snapshot().0
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState {
+        self.network(earlier.scope())
     }
 
     fn run_trial(
@@ -443,36 +443,7 @@ impl SystemAccess for Model {
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
-        // place, `many PATH COUNT` in a new one, `grow PATH` beyond what is read, or `folder PATH` in place of a file.
-        let path = self.path(&command[1]);
-        match command[0].as_str() {
-            "write" => fs::write(path, &command[2]).unwrap(),
-            "link" => {
-                fs::remove_dir_all(&path).unwrap();
-                symlink(self.path(&command[2]), path).unwrap();
-            }
-            "move" => {
-                fs::rename(&path, self.path(&command[2])).unwrap();
-                symlink(self.path(&command[2]), path).unwrap();
-            }
-            "grow" => {
-                let file = File::options().create(true).append(true).open(path);
-                file.unwrap().set_len(MORE_THAN_IS_READ).unwrap();
-            }
-            "folder" => {
-                fs::remove_file(&path).unwrap();
-                fs::create_dir(&path).unwrap();
-                fs::write(path.join("mine"), "mine\n").unwrap();
-            }
-            "many" => {
-                fs::create_dir(&path).unwrap();
-                for number in 0..command[2].parse::<u32>().unwrap() {
-                    fs::write(path.join(number.to_string()), "").unwrap();
-                }
-            }
-            _ => fs::remove_file(path).unwrap(),
-        }
+        self.change_by_hand(command);
         Ok(TryCommandResult {
             status: Some(0),
             output: String::new(),
@@ -483,7 +454,7 @@ impl SystemAccess for Model {
         self.ask_managers()
     }
 
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle> {
         if self.network_refused.load(Ordering::SeqCst) {
             return vec![RollbackObstacle::Network(NetworkRestoreObstacle::Kernel {
                 what: "the address of enp1s0f0np0".to_owned(),
@@ -491,17 +462,23 @@ impl SystemAccess for Model {
                 source: NetlinkError::Refused(Errno::BUSY),
             })];
         }
+        let now = self.network(&SnapshotScope::Everything);
+        let now: BTreeMap<String, TestInterface> = covered(&now)
+            .map(|interface| (interface.name.clone(), interface))
+            .collect();
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
-        for link in &before.links {
-            if vanished.contains(&link.name) {
-                continue;
+        for wanted in covered(before).filter(|wanted| !vanished.contains(&wanted.name)) {
+            let now = &now[&wanted.name];
+            let found = kernel.interfaces.get_mut(&wanted.name).unwrap();
+            found.addresses = wanted.addresses.unwrap_or_else(|| found.addresses.clone());
+            if wanted.mtu != now.mtu {
+                found.mtu = Some(Mtu(wanted.mtu));
             }
-            let found = kernel.interfaces.get_mut(&link.name).unwrap();
-            found.addresses.clone_from(&link.addresses);
-            found.mtu = link.mtu.map(Mtu);
-            let interface = kernel.facts.network.interface_mut(&link.name).unwrap();
-            interface.up = link.up.map_or(Reading::Absent, Reading::Value);
+            if wanted.up != now.up {
+                let interface = kernel.facts.network.interface_mut(&wanted.name).unwrap();
+                interface.up = Reading::Value(wanted.up);
+            }
         }
         Vec::new()
     }

@@ -1,6 +1,6 @@
 //! What stands in the place of a file and cannot be read.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::atomic::Ordering};
 
 use crosstie_model::change::{ChangeReply, ChangeRequest, RollbackReport};
 
@@ -81,4 +81,50 @@ fn what_was_kept_is_not_lost_to_another_try() {
     assert_ne!(first, second);
     assert!(first[0].join("mine").exists() && second[0].is_dir());
     assert_eq!(fs::read(model.path(HOSTS)).unwrap(), original);
+}
+
+const PORT: &str = "enp1s0f1np1";
+
+fn uninstalled(model: &Model) -> Vec<String> {
+    rolled_back(model, &ChangeRequest::Uninstall { force: false }).left
+}
+
+/// Until they can be read, nothing says that all is well, and nothing is forgotten.
+#[test]
+fn addresses_that_cannot_be_read_now_are_restored_once_they_can_be() {
+    let model = Model::new();
+    let before = model.kernel();
+    kept(&model, &["address", PORT, "192.0.2.9/24"]);
+    let after = model.kernel();
+    assert!(after != before);
+    model.addresses_are_unread.store(true, Ordering::SeqCst);
+    let left = rolled_back(&model, &rollback(false)).left;
+    let why = ["the addresses stay as they are: they could not be read now"];
+    assert_eq!(left, why);
+    assert_eq!(uninstalled(&model)[0], why[0]);
+    assert_eq!(status(&model).drift[0].what, why[0]);
+    assert!(model.kernel() == after);
+    model.addresses_are_unread.store(false, Ordering::SeqCst);
+    assert_eq!(uninstalled(&model), [""; 0]);
+    assert!(model.kernel() == before);
+    assert!(!model.state().exists());
+}
+
+/// Nobody can tell them from what others have set since.
+#[test]
+fn addresses_that_could_not_be_read_when_a_trial_was_kept_are_told_and_their_journal_stays() {
+    let model = Model::new();
+    let ChangeReply::Armed(armed) = trial(&model, &["address", PORT, "192.0.2.9/24"]) else {
+        panic!();
+    };
+    model.addresses_are_unread.store(true, Ordering::SeqCst);
+    let transaction = armed.transaction;
+    ask(&model, &ChangeRequest::Confirm { transaction }).unwrap();
+    model.addresses_are_unread.store(false, Ordering::SeqCst);
+    let after = model.kernel();
+    let why = "the addresses stay as they are: they could not be read after the change";
+    assert_eq!(rolled_back(&model, &rollback(false)).left, [why]);
+    assert_eq!(uninstalled(&model)[0], why);
+    assert_eq!(StoredTransaction::all(&model.state()).unwrap().len(), 1);
+    assert!(model.kernel() == after);
 }

@@ -23,6 +23,8 @@ mod rule;
 mod snapshot;
 mod state;
 mod sysctl;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod without_change;
