@@ -13,8 +13,6 @@ use thiserror::Error;
 pub enum ExternalProgramError {
     #[error("{program} is not installed")]
     Missing { program: String },
-    #[error("{command}: not permitted")]
-    Denied { command: String },
     #[error("{command}: it printed too much")]
     TooLarge { command: String },
     #[error("{command}: {complaint}")]
