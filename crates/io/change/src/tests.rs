@@ -3,6 +3,7 @@
 
 mod damaged;
 mod edges;
+mod errors;
 mod files;
 mod model;
 mod runs;

@@ -55,6 +55,8 @@ pub(super) struct Model {
     pub(super) vanished: Mutex<BTreeSet<String>>,
     /// systemctl is killed as soon as it is started, as in a session that ends.
     pub(super) systemctl_fails: AtomicBool,
+    /// The same, from when a guard is armed.
+    pub(super) arming_fails: AtomicBool,
     /// The same, from when a guard should go.
     pub(super) guard_stays: AtomicBool,
     /// systemd does not say whether a guard waits.
@@ -142,6 +144,7 @@ impl Model {
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
+            arming_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
             systemd_is_silent: AtomicBool::new(false),
             network_refused: AtomicBool::default(),
@@ -323,6 +326,8 @@ impl SystemAccess for Model {
             path: path.display().to_string(),
             source,
         })?;
+        let is_killed = self.arming_fails.load(Ordering::SeqCst);
+        self.systemctl_fails.fetch_or(is_killed, Ordering::SeqCst);
         self.systemctl()
     }
 

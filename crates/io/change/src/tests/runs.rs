@@ -160,12 +160,14 @@ fn a_rollback_that_is_cut_off_is_left_to_its_guard() {
 fn a_guard_that_stays_has_its_program() {
     let model = Model::new();
     let before = (model.tree(), model.kernel());
-    model.systemctl_fails.store(true, Ordering::SeqCst);
+    model.arming_fails.store(true, Ordering::SeqCst);
     let asked = ask(&model, &ChangeRequest::Apply(Box::new(model.order())));
     assert!(
         matches!(asked, Err(ChangeError::NoGuard { .. })),
         "{asked:?}"
     );
+    assert!(model.armed().is_some());
+    model.arming_fails.store(false, Ordering::SeqCst);
     model.systemctl_fails.store(false, Ordering::SeqCst);
     model.time_is_up();
     assert_eq!(model.armed(), None);
