@@ -27,7 +27,7 @@ const INTRODUCTION: &str = "\
 
 An edge is a moment at which something has just reached the disk or the kernel. Here each operation is cut off at each of
 its edges, in each of three ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
-**back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
+**rolled back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
 **next**: nothing was changed yet and no guard was armed, and the next command clears away what is left. Afterwards the
 node takes a change and rolls it back. There is no fourth outcome.
 
@@ -118,7 +118,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
             let found = shape(&model);
             let outcome = match (found == before, found == after) {
                 (true, _) if left => "next",
-                (true, _) => "back",
+                (true, _) => "rolled back",
                 (false, true) => "kept",
                 (false, false) => panic!("{place}: {}", difference(&found, &before)),
             };
