@@ -120,7 +120,7 @@ pub(super) struct RollbackRequest<'a> {
 fn rollback_command_reason(system: &dyn SystemAccess, verb: &str) -> String {
     let now = system.now();
     let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
-    format!("rolled back by `crosstie {verb}` at {minute} UTC")
+    format!("asked for by `crosstie {verb}` at {minute} UTC")
 }
 
 /// It is kept in a small file.
@@ -369,7 +369,7 @@ fn reason(
     }
 }
 
-/// Back to before the first, and nothing left; but a journal that holds the only copy of something stays.
+/// Everything as it was before the first, and nothing left; but a journal that holds the only copy of something stays.
 pub(super) fn uninstall(
     system: &dyn SystemAccess,
     state: &Path,

@@ -1,4 +1,4 @@
-//! A person's own command under the guard: what it does to files and to the network is undone unless it is confirmed.
+//! A person's own command under the guard: what it does to files and to the network is rolled back unless it is confirmed.
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 

@@ -22,7 +22,7 @@ pub enum ChangeRequest {
     Confirm {
         transaction: String,
     },
-    /// Back to before `transaction`, or to before the last one that is in force.
+    /// Everything as it was before `transaction`, or before the last one that is in force.
     Rollback {
         transaction: Option<String>,
         /// Nothing but these: where another would have to be rolled back with them, nothing is.
@@ -32,7 +32,7 @@ pub enum ChangeRequest {
         /// For the journal; nothing where a person asked for it.
         why: Option<String>,
     },
-    /// Back to before the first one, and nothing of this tool left.
+    /// Everything as it was before the first one, and nothing of this tool left.
     Uninstall {
         force: bool,
     },
@@ -253,7 +253,7 @@ pub enum ChangeError {
     )]
     InUse { interface: String, users: String },
     #[error(
-        "this could not be undone: {what}; the command was not run. Pass --force to run it all the same"
+        "this could not be restored: {what}; the command was not run. Pass --force to run it all the same"
     )]
     Irreversible { what: String },
     #[error("{what}: {why}; nothing was changed")]

@@ -15,7 +15,7 @@ pub struct ApplyReport {
     pub nodes: Vec<NodeChange>,
     /// Present where the cluster is neither as planned nor as it was before.
     pub half_configured: Option<HalfConfigured>,
-    /// Of `rollback`: what was to be undone, and where.
+    /// Of `rollback`: what was to be rolled back, and where.
     pub rollback: Option<RollbackPlan>,
 }
 
@@ -26,7 +26,7 @@ pub struct HalfConfigured {
     pub others: Vec<String>,
     /// The command that changes the others too.
     pub again: String,
-    /// The command that undoes this run.
+    /// The command that rolls this run back.
     pub undo: String,
 }
 
@@ -115,7 +115,7 @@ impl ApplyReport {
         }
     }
 
-    /// Where this run left the cluster half configured: with the commands that change the others too, and that undo it.
+    /// Where this run left the cluster half configured: with the commands that change the others too, and that roll it back.
     pub fn half_configured(&self, again: &str, undo: &str) -> Option<HalfConfigured> {
         let named = |wanted: fn(NodeChangeOutcome) -> bool| -> Vec<String> {
             let nodes = self.nodes.iter();
@@ -150,9 +150,9 @@ impl HalfConfigured {
             &[TextSpan::new(TextTone::Alarm, self.sentence())],
             out,
         );
-        for (label, command) in [("finish", &self.again), ("undo", &self.undo)] {
+        for (label, command) in [("finish", &self.again), ("rollback", &self.undo)] {
             let spans = [
-                TextSpan::new(TextTone::Quiet, format!("  {label:<8}")),
+                TextSpan::new(TextTone::Quiet, format!("  {label:<10}")),
                 TextSpan::command(TextTone::Accent, command),
             ];
             line(palette, &spans, out);
@@ -164,11 +164,11 @@ pub fn schema() -> schemars::Schema {
     crate::document::document_schema::<ApplyReport>()
 }
 
-/// Nodes and what became of them; `undone` where a rollback is what was asked for.
-pub fn view(changes: &ApplyReport, undone: bool, palette: Palette) -> String {
+/// Nodes and what became of them; `is_rollback` where a rollback is what was asked for.
+pub fn view(changes: &ApplyReport, is_rollback: bool, palette: Palette) -> String {
     let row = |change: &NodeChange| {
         let (mut tone, words) = change.words();
-        if undone && change.outcome == NodeChangeOutcome::RolledBack {
+        if is_rollback && change.outcome == NodeChangeOutcome::RolledBack {
             tone = TextTone::Good;
         }
         let cells = vec![

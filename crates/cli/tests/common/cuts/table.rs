@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Cut, Edges, Job, Operation};
 
-/// The code that decides how a change goes: the steps, what is planned of them, and how they are done and undone.
+/// The code that decides how a change goes: the steps, what is planned of them, and how they are done and rolled back.
 const SOURCES: [&str; 4] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../io/change/src"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/../io/durable/src"),

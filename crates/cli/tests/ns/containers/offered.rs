@@ -85,7 +85,7 @@ fn commands_that_are_offered_run_as_they_are_printed() {
     assert!(said.contains("rolled back"), "{said}");
     let status = shell.run(&format!("crosstie status --lab {name}")).1;
     assert!(
-        status.contains("undone by `crosstie rollback` at 20"),
+        status.contains("asked for by `crosstie rollback` at 20"),
         "{status}"
     );
     assert!(shell.work().join("cluster.toml").exists());

@@ -23,7 +23,7 @@ fn mac(interface: &Interface) -> String {
         .unwrap_or_default()
 }
 
-/// What could not be restored comes back.
+/// Returns what could not be restored.
 pub(super) fn restore(facts: &Facts, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
     let mut obstacles = Vec::new();
     for link in &before.links {

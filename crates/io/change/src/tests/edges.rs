@@ -183,7 +183,7 @@ fn apply_only(model: &Model) {
 }
 
 #[test]
-fn whatever_is_cut_off_is_kept_or_undone() {
+fn whatever_is_cut_off_is_kept_or_rolled_back() {
     let tables = thread::scope(|scope| {
         [
             scope.spawn(|| {
@@ -313,7 +313,7 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
             .lock()
             .unwrap()
             .extend(refused.map(str::to_owned));
-        let left = taken_back(&model);
+        let left = left_by_rollback(&model);
         match refused {
             None => assert!(
                 shape(&model) == before,
@@ -329,8 +329,8 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
     }
 }
 
-/// What could not be undone.
-fn taken_back(model: &Model) -> Vec<String> {
+/// What could not be restored.
+fn left_by_rollback(model: &Model) -> Vec<String> {
     let asked = ChangeRequest::Rollback {
         transaction: None,
         only: None,
@@ -356,7 +356,7 @@ fn a_file_that_cannot_be_restored_holds_up_no_other() {
     let place = model.path(path);
     fs::remove_file(&place).unwrap();
     fs::create_dir(&place).unwrap();
-    let left = taken_back(&model);
+    let left = left_by_rollback(&model);
     assert!(left.iter().any(|line| line.contains(path)), "{left:?}");
     assert_eq!(model.armed(), None);
     fs::remove_dir(&place).unwrap();
@@ -398,6 +398,6 @@ fn managers_that_do_not_read_the_old_files_are_told_of() {
     };
     ask(&model, &ChangeRequest::Try(trial)).unwrap();
     model.managers_fail.store(true, Ordering::SeqCst);
-    let left = taken_back(&model);
+    let left = left_by_rollback(&model);
     assert!(told(&left), "{left:?}");
 }

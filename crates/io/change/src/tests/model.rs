@@ -538,7 +538,7 @@ impl FileOperations for Model {
         let unsynced = self.unsynced.folders();
         assert!(
             unsynced.is_empty() || name == "a file has its name",
-            "{name}: a power cut may take back what got a name in {unsynced:?}"
+            "{name}: a power cut may take the name that something got in {unsynced:?}"
         );
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));

@@ -1,4 +1,4 @@
-//! Which transactions a rollback undoes, and which change a process may end.
+//! Which transactions are rolled back, and which change a process may end.
 
 use std::{fs, sync::atomic::Ordering, time::Duration};
 
@@ -58,7 +58,7 @@ fn in_force(model: &Model) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
+fn a_change_that_nobody_has_seen_is_not_rolled_back_along_with_another() {
     let model = Model::new();
     let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &first);
@@ -216,7 +216,7 @@ fn what_was_left_is_shown_beside_a_file_whose_path_it_names() {
 }
 
 /// What `status` says of a change whose step failed, for `abandoned` or by itself.
-fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
+fn why_it_was_rolled_back(abandoned: Option<&'static str>) -> String {
     const SYSCTL: &str = "net.ipv4.conf.enP2p1s0f1np1.arp_ignore";
     let model = Model::with_sysctls(&[SYSCTL], "0");
     model.refused.lock().unwrap().insert(SYSCTL.to_owned());
@@ -237,11 +237,11 @@ fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
 #[test]
 fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
     assert_eq!(
-        why_it_was_undone(None),
+        why_it_was_rolled_back(None),
         "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: '1' cannot be written to /proc/sys/net/ipv4/conf/enP2p1s0f1np1/arp_ignore: Read-only file system (os error 30)"
     );
     assert_eq!(
-        why_it_was_undone(Some(INTERRUPTED_REASON)),
+        why_it_was_rolled_back(Some(INTERRUPTED_REASON)),
         "its controller was interrupted before it was done"
     );
 }
@@ -290,7 +290,7 @@ fn of_several_changes_a_rollback_that_is_cut_off_begins_no_other() {
 }
 
 #[test]
-fn an_edit_of_an_older_changes_file_is_told_before_anything_is_undone() {
+fn an_edit_of_an_older_changes_file_is_told_before_anything_is_rolled_back() {
     let model = Model::new();
     let [first, second] = two_in_force(&model, &trial());
     let path = new_file(&model, &first);
@@ -303,9 +303,9 @@ fn an_edit_of_an_older_changes_file_is_told_before_anything_is_undone() {
     assert_eq!(left, [first, second]);
 }
 
-/// A file that was edited between two changes of it: nobody knows before the newer one is undone.
+/// A file that was edited between two changes of it: nobody knows before the newer one is rolled back.
 #[test]
-fn what_is_undone_before_a_refusal_is_told() {
+fn what_is_rolled_back_before_a_refusal_is_told() {
     let model = Model::new();
     let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &first);

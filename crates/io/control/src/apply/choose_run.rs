@@ -1,4 +1,4 @@
-//! Which run a rollback undoes, by what the nodes' journals say.
+//! Which run is rolled back, by what the nodes' journals say.
 
 use crosstie_model::change::{NodeChangeStatus, TransactionStatus};
 use crosstie_report::rollback::{NodeRollbackPlan, RollbackPlan, RollbackSkipReason};

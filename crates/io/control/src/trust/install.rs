@@ -281,7 +281,7 @@ fn report(
     if done && !options.dry_run {
         let offer = options.fleet.offer.for_nodes([]);
         let undo = offer.command(CommandVerb::Trust).flag("undo", true);
-        hints.push(format!("{undo}    takes it all back"));
+        hints.push(format!("{undo}    undoes all of it"));
     }
     TrustReport {
         dry_run: options.dry_run,

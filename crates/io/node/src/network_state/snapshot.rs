@@ -15,7 +15,7 @@ use super::{
 };
 use crate::netlink::NetlinkError;
 
-/// Whether it can be undone is known before anything is changed: obstacles say what cannot.
+/// Whether it can be restored is known before anything is changed: obstacles say what cannot.
 pub fn snapshot(scope: &SnapshotScope) -> (NetworkState, Vec<NetworkRestoreObstacle>) {
     let mut state = NetworkState {
         scope: scope.clone(),

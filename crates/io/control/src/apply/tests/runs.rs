@@ -1,4 +1,4 @@
-//! A rollback is of a run, wherever it is in force; and nobody undoes what another began.
+//! A rollback is of a run, wherever it is in force; and nobody rolls back what another began.
 
 use crosstie_agent::NodeCalls;
 use crosstie_model::change::{
@@ -102,7 +102,7 @@ fn the_last_run_is_undone_where_it_is_in_force_and_an_older_one_nowhere() {
     assert!(!plan.has_work());
     assert_eq!(
         outcomes(&changes),
-        [(NodeChangeOutcome::Unchanged, "nothing to undo"); 2]
+        [(NodeChangeOutcome::Unchanged, "nothing to roll back"); 2]
     );
 }
 
