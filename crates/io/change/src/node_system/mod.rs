@@ -32,6 +32,7 @@ use super::{
     system_access::SystemAccess,
 };
 use crosstie_node::{
+    boot_id,
     child_processes::is_stopped,
     network_state::{self, NetworkState, SnapshotScope},
     with_causes,
@@ -61,8 +62,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn boot(&self) -> String {
-        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        id.unwrap_or_default().trim().to_owned()
+        boot_id()
     }
 
     fn uptime(&self) -> Duration {

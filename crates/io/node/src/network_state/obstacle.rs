@@ -1,6 +1,6 @@
 //! What could not be kept or restored. None of it ends the work.
 
-use std::{error::Error as _, io};
+use std::io;
 
 use crosstie_facts::ReadGap;
 use thiserror::Error;
@@ -85,13 +85,5 @@ impl NetworkRestoreObstacle {
             self,
             Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted
         )
-    }
-
-    /// With its cause: the errno's text, or what the program said.
-    pub fn with_cause(&self) -> String {
-        match self.source() {
-            Some(source) => format!("{self}: {source}"),
-            None => self.to_string(),
-        }
     }
 }
