@@ -5,4 +5,5 @@ mod damaged;
 mod edges;
 mod files;
 mod model;
+mod resolver;
 mod runs;
