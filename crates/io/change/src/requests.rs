@@ -120,7 +120,7 @@ pub(super) struct RollbackRequest<'a> {
 fn rollback_command_reason(system: &dyn SystemAccess, verb: &str) -> String {
     let now = system.now();
     let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
-    format!("asked for by `crosstie {verb}` at {minute} UTC")
+    format!("by `crosstie {verb}` at {minute} UTC")
 }
 
 /// It is kept in a small file.

@@ -6,4 +6,5 @@ mod edges;
 mod errors;
 mod files;
 mod model;
+mod resolver;
 mod runs;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crosstie_model::{
-    Facts, PlanStep,
+    Facts, PlanStep, Reading,
     change::{
         ApplyRequest, ArmedChange, ChangeError, ChangeReply, TransactionKind, TransactionState,
     },
@@ -365,6 +365,18 @@ fn check_not_in_use(facts: &Facts, steps: &[PlanStep]) -> Result<(), ChangeError
             let Some(interface) = port.netdev.known().filter(|name| touched.contains(name)) else {
                 continue;
             };
+            // A kernel that cannot tell has none to tell of; what could not be read may be anything.
+            let unread = match &device.queue_pairs {
+                Reading::Value(_) | Reading::Absent => None,
+                Reading::Denied => Some("not permitted"),
+                Reading::Malformed(found) => Some(found.as_str()),
+            };
+            if let Some(why) = unread {
+                return Err(ChangeError::UsersUnread {
+                    interface: interface.clone(),
+                    why: why.to_owned(),
+                });
+            }
             let pairs = device.queue_pairs.known().into_iter().flatten();
             let users = pairs.filter(|pair| {
                 !matches!(pair.kind.as_str(), "GSI" | "SMI")

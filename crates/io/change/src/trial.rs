@@ -19,10 +19,11 @@ use super::{
 };
 
 /// Where the kernel's settings and those of what lies beside network managers are read from.
-const DEFAULT_WATCHED_FOLDERS: [&str; 8] = [
+const DEFAULT_WATCHED_FOLDERS: [&str; 9] = [
     "/etc/hosts",
     "/etc/network",
     "/etc/nftables.conf",
+    "/etc/resolv.conf",
     "/etc/sysctl.conf",
     "/etc/sysctl.d",
     "/etc/systemd/resolved.conf",
@@ -65,12 +66,19 @@ pub(super) fn run(
     }
 }
 
+/// Where `/etc/resolv.conf` often leads: its program writes it anew with every change of servers, and with every boot.
+pub(super) fn is_resolver_output(path: &str) -> bool {
+    path.starts_with("/run/") && path.ends_with("resolv.conf")
+}
+
 /// What it has done to files and folders until now.
 pub(super) fn changes(system: &dyn SystemAccess, journal: &ChangeJournal) -> TrialChanges {
     let mut changes = TrialChanges::default();
     // What cannot be read is told when it is to be restored.
     let read = |path: &str| read_current(&system.path(path)).ok().flatten();
-    for image in &journal.images {
+    // From now on the resolver's own file is its affair alone.
+    let images = journal.images.iter();
+    for image in images.filter(|image| !is_resolver_output(&image.path)) {
         let found = read(&image.path);
         if !image.matches_original(found.as_ref()) {
             let left = PlannedContent::of(found.as_ref());

@@ -35,7 +35,7 @@ pub(crate) fn systemd(
         deadline,
         ..CommandLimits::default()
     };
-    let runtime = format!("/run/user/{}", owner.user);
+    let runtime = owner.runtime();
     let environment = [("XDG_RUNTIME_DIR", runtime.as_str())];
     let output = match manager {
         SystemdManager::System => run_with_environment(program, arguments, &[], bounds),

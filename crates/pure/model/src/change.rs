@@ -240,6 +240,11 @@ pub enum ChangeError {
     #[error("{what} runs on this node now; wait for it to end")]
     Busy { what: String },
     #[error(
+        "jobs of `crosstie launch` run on it, and nothing else could end them: {jobs}; end them first \
+         (crosstie launch stop --all --sudo); nothing was rolled back"
+    )]
+    JobsRun { jobs: String },
+    #[error(
         "another change, {transaction}, {}; wait until it is confirmed, or roll it back first", .state.words()
     )]
     Open {
@@ -252,6 +257,11 @@ pub enum ChangeError {
         "programs use RDMA on {interface} now ({users}); end them, or pass --force and break their connections"
     )]
     InUse { interface: String, users: String },
+    #[error(
+        "whether programs use RDMA on {interface} cannot be read ({why}); end them, or pass --force and break their \
+         connections"
+    )]
+    UsersUnread { interface: String, why: String },
     #[error(
         "this could not be restored: {what}; the command was not run. Pass --force to run it all the same"
     )]

@@ -10,7 +10,7 @@ mod wait;
 
 use std::{
     fs::{self, File},
-    io,
+    io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -212,6 +212,31 @@ fn store_program(disk: &dyn FileOperations, running: &Path, path: &Path) -> io::
     }
     let mut program = File::open(running)?;
     AtomicWrite::new(path, 0o700).write_with(disk, |copy| io::copy(&mut program, copy).map(drop))
+}
+
+/// Whether the file is a copy of the running program.
+pub(super) fn is_own_program(path: &Path) -> bool {
+    is_same_content(Path::new(OWN_PROGRAM), path).unwrap_or(false)
+}
+
+fn is_same_content(first: &Path, second: &Path) -> io::Result<bool> {
+    let (first, second) = (File::open(first)?, File::open(second)?);
+    if first.metadata()?.len() != second.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut first, mut second) = (BufReader::new(first), BufReader::new(second));
+    loop {
+        let (one, other) = (first.fill_buf()?, second.fill_buf()?);
+        let length = one.len().min(other.len());
+        if length == 0 {
+            return Ok(one.len() == other.len());
+        }
+        if one[..length] != other[..length] {
+            return Ok(false);
+        }
+        first.consume(length);
+        second.consume(length);
+    }
 }
 
 #[cfg(test)]

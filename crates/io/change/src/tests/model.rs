@@ -116,6 +116,13 @@ impl Model {
         Self::of(facts)
     }
 
+    /// One of which something else is read.
+    pub(super) fn with_facts(change: impl FnOnce(&mut Facts)) -> Self {
+        let mut facts = spark().clone();
+        change(&mut facts);
+        Self::of(facts)
+    }
+
     fn of(facts: Facts) -> Self {
         // In memory: thousands of files are synced to disk.
         let root = tempfile::tempdir_in("/dev/shm")
@@ -448,11 +455,15 @@ impl SystemAccess for Model {
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
+        // `write PATH TEXT`, `replace PATH TEXT` by a new file, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
         // place, or `many PATH COUNT` in a new one.
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
+            "replace" => {
+                fs::remove_file(&path).unwrap();
+                fs::write(path, &command[2]).unwrap();
+            }
             "link" => {
                 fs::remove_dir_all(&path).unwrap();
                 symlink(self.path(&command[2]), path).unwrap();

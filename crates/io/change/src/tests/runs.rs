@@ -2,8 +2,10 @@
 
 use std::{fs, sync::atomic::Ordering, time::Duration};
 
-use crosstie_model::change::{
-    ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest,
+use crosstie_model::{
+    Reading,
+    change::{ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest},
+    facts::rdma::QueuePairFacts,
 };
 
 use super::{
@@ -353,6 +355,43 @@ fn an_uninstall_leaves_nothing_but_the_journals_that_are_needed() {
     };
     assert_eq!(names(&home), ["changes"]);
     assert_eq!(names(&model.state()), [first, "lock".to_owned()]);
+}
+
+/// What becomes of a change of ports whose users are read like this.
+fn begun_with_users(users: &Reading<Vec<QueuePairFacts>>) -> Result<ChangeReply, ChangeError> {
+    let model = Model::with_facts(|facts| {
+        for device in &mut facts.rdma {
+            device.queue_pairs = users.clone();
+        }
+    });
+    let mut order = model.order();
+    order.force = false;
+    let begun = ask(&model, &ChangeRequest::Apply(Box::new(order.clone())));
+    if begun.is_err() {
+        order.force = true;
+        ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap();
+    }
+    begun
+}
+
+#[test]
+fn a_port_whose_users_cannot_be_read_is_not_changed_unless_forced() {
+    // No users, and a kernel that is too old to tell.
+    for users in [Reading::Value(Vec::new()), Reading::Absent] {
+        begun_with_users(&users).unwrap();
+    }
+    for (users, reason) in [
+        (Reading::Denied, "not permitted"),
+        (
+            Reading::malformed("gave no answer within 2 s"),
+            "gave no answer within 2 s",
+        ),
+    ] {
+        match begun_with_users(&users) {
+            Err(ChangeError::UsersUnread { why, .. }) => assert_eq!(why, reason),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// Packages are installed before the guard is armed, and a rollback does not remove them.

@@ -77,7 +77,7 @@ pub fn rollback(
             reason: error.to_string(),
             status: offer.command(CommandVerb::Status).to_string(),
         },
-        ChooseRunError::NoNewest { .. } => error.into(),
+        ChooseRunError::Ambiguous { .. } | ChooseRunError::NoNewest { .. } => error.into(),
     })?;
     let observer = &fleet.options().observer;
     observer.observe(ControlEvent::RollbackPlanned(&plan));
@@ -97,6 +97,9 @@ pub fn rollback(
     };
     let mut changes = ApplyReport::new(nodes);
     changes.run.clone_from(&plan.run);
+    let again = offer.command(CommandVerb::Rollback);
+    let again = again.option("run", plan.run.as_deref()).to_string();
+    changes.half_rolled_back = changes.half_rolled_back(&again);
     changes.rollback = Some(plan);
     Ok(changes)
 }

@@ -5,6 +5,8 @@ mod install;
 mod login;
 mod node;
 mod refresh;
+#[cfg(test)]
+mod tests;
 mod undo;
 mod visits;
 

@@ -20,6 +20,9 @@ pub enum NetworkRestoreObstacle {
         "the node was restarted since: its runtime network state is its configuration's, and was left"
     )]
     Restarted,
+    /// Left, not failed: they are restored only where the link is created again.
+    #[error("the settings of {interface} as a {kind} were changed, and were left")]
+    FixedKind { interface: String, kind: String },
     #[error("{what} cannot be read ({call})")]
     Unread {
         what: &'static str,
@@ -83,7 +86,7 @@ impl NetworkRestoreObstacle {
     pub fn is_left(&self) -> bool {
         matches!(
             self,
-            Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted
+            Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted | Self::FixedKind { .. }
         )
     }
 }
