@@ -41,7 +41,7 @@ pub struct BootFileError {
 }
 
 /// Brings the ports to what the boot file says. What is not there yet is waited for, and one that fails keeps nothing else
-/// from being set. What was not set comes back.
+/// from being set. Returns what was not set.
 pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
     let boot = read(file).map_err(|source| BootFileError {
         path: file.to_owned(),

@@ -22,6 +22,7 @@ use super::{
     error::{ChangeJournalError, RollbackObstacle},
     file_image::{CurrentFile, FileImage, ImageContents, PlannedContent},
     folder::FolderImage,
+    node_system::is_own_program,
     system_access::SystemAccess,
 };
 
@@ -482,7 +483,14 @@ fn read_journal(folder: &Path) -> Result<ChangeJournal, ChangeJournalError> {
         let why = format!("it has the format {format}, and this build knows {FORMAT}");
         return Err(other_build(why));
     }
-    serde_json::from_slice(&bytes).map_err(|error| other_build(error.to_string()))
+    serde_json::from_slice(&bytes).map_err(|error| {
+        // What this very program wrote, it reads: somebody or a disk has changed it since.
+        if is_own_program(&folder.join(PROGRAM)) {
+            at_path(error.into())
+        } else {
+            other_build(error.to_string())
+        }
+    })
 }
 
 /// Only a rollback on a full disk writes over a state in its place, once it has given up the room that was reserved: one that

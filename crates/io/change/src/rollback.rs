@@ -24,6 +24,7 @@ use super::{
     folder::FolderContents,
     journal::StoredTransaction,
     system_access::SystemAccess,
+    trial::is_resolver_output,
 };
 use crosstie_node::{child_processes::is_stopped, network_state::NetworkState};
 
@@ -269,8 +270,10 @@ fn restore_files(
     };
     let mut obstacles = restore_folders(system, transaction, is_needed, outcome);
     obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
+    let is_booted_since = transaction.journal.boot != system.boot();
     let images = transaction.journal.images.iter().enumerate();
     let images = images.filter(|(_, image)| transaction.concerns(&image.path));
+    let images = images.filter(|(_, image)| !is_booted_since || !is_resolver_output(&image.path));
     let (new, old): (Vec<_>, Vec<_>) = images.partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
         let is_ours = |found: &CurrentFile| transaction.has_left(image, Some(found));

@@ -33,7 +33,7 @@ impl SessionTransaction {
         self.own().transaction = Some(transaction.to_owned());
     }
 
-    /// A signal has ended the controller: whatever is undone now is so for that reason.
+    /// A signal has ended the controller: whatever is rolled back now is so for that reason.
     pub fn set_interrupted(&self) {
         self.own().interrupted = true;
     }

@@ -33,7 +33,7 @@ pub(super) trait SystemAccess: FileOperations {
     /// Everything, read again.
     fn facts(&self) -> Facts;
 
-    /// Puts this program at `path`, for the day when it is the only one that can undo.
+    /// Puts this program at `path`, for the day when it is the only one that can roll back.
     fn store_program(&self, path: &Path) -> io::Result<()>;
 
     /// From now on the node rolls back by itself: after `guard`, and with a boot.
@@ -59,7 +59,7 @@ pub(super) trait SystemAccess: FileOperations {
     }
 
     /// Starts the guard's work now, and waits for it.
-    /// What could not be restored comes back.
+    /// Returns what could not be restored.
     fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
@@ -90,7 +90,7 @@ pub(super) trait SystemAccess: FileOperations {
     /// Every manager that there is reads its files again.
     fn reread_all(&self) -> Vec<ManagerError>;
 
-    /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
+    /// Restores it, and goes on past what cannot be, which is returned. What is so already is left alone.
     fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle>;
 
     /// Between two tries of something that a moment may mend.

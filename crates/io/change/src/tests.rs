@@ -3,7 +3,9 @@
 
 mod damaged;
 mod edges;
+mod errors;
 mod files;
 mod model;
+mod resolver;
 mod runs;
 mod unreadable;

@@ -7,7 +7,9 @@ use std::{
     path::Path,
 };
 
-use crate::{FileOperations, parent_folder, remove_tree};
+use crate::{
+    FileOperations, create::make_under_unique_name, parent_folder, remove_tree, rename_synced,
+};
 
 /// Those above it have the same mode, where there are none yet.
 pub fn make_folder(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
@@ -69,6 +71,35 @@ pub fn private_folder_with(
         return Err(error);
     }
     operations.sync_folder(parent_folder(path))
+}
+
+/// A folder for its owner alone, where nothing is yet (else `AlreadyExists`), with all that `write_content` puts into the one that it is
+/// given. What a killed one leaves stays.
+pub fn new_private_folder(
+    operations: &dyn FileOperations,
+    path: &Path,
+    write_content: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let create = |temporary: &Path| operations.create_folder(temporary, 0o700);
+    let ((), temporary) = make_under_unique_name(path, create)?;
+    let made = write_content(&temporary)
+        .and_then(|()| operations.sync_tree(&temporary))
+        .and_then(|()| operations.rename_new(&temporary, path));
+    if let Err(error) = made {
+        let _ = remove_tree(&temporary);
+        return Err(error);
+    }
+    operations.sync_folder(parent_folder(path))
+}
+
+/// A folder that another program has filled under a temporary name gets its own.
+pub fn publish_folder(
+    operations: &dyn FileOperations,
+    temporary: &Path,
+    path: &Path,
+) -> io::Result<()> {
+    operations.sync_tree(temporary)?;
+    rename_synced(operations, temporary, path)
 }
 
 fn fill(operations: &dyn FileOperations, top: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {

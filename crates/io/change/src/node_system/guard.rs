@@ -32,7 +32,7 @@ const ROLLBACK_UNIT: &str = "crosstie-guard.service";
 const DESCRIPTION: &str = "Description=Rolls back change ";
 const BOOT_UNIT: &str = "crosstie-recover.service";
 
-/// For the guard to undo everything on a slow machine.
+/// For the guard to roll back everything on a slow machine.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(180);
 
 pub(super) fn arm(
@@ -71,7 +71,7 @@ pub(super) fn arm(
     write_unit(machine, WAIT_UNIT, &wait)?;
     machine.edge("the guard's units are written");
     run("systemctl", &["daemon-reload"])?;
-    // Back once the program says that it waits.
+    // It returns once the program says that it waits.
     run("systemctl", &["restart", WAIT_UNIT])?;
     check(until)
 }
@@ -189,7 +189,7 @@ pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     Ok(())
 }
 
-/// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
+/// By systemd, so that it goes on when this process and its connection are gone. Returns what could not be restored.
 pub(super) fn rollback_now(transaction: &str) -> Result<Vec<String>, GuardRunError> {
     let started = run_within("systemctl", &["start", ROLLBACK_UNIT], ROLLBACK_TIMEOUT);
     let found = StoredTransaction::open(&Path::new(CHANGES_FOLDER).join(transaction))?;

@@ -19,7 +19,7 @@ use crate::error::TrialError;
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// As root, with a usual environment, in a group of its own that ends with it.
+/// As root, with a usual environment, in a group of its own, which is killed at the deadline. What a command that has ended left running goes on.
 pub(super) fn run(command: &[String], deadline: Duration) -> Result<TryCommandResult, TrialError> {
     let (program, arguments) = command.split_first().ok_or(TrialError::NoCommand)?;
     let (mut output, writer) = std::io::pipe().map_err(TrialError::Output)?;

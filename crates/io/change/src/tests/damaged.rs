@@ -126,6 +126,21 @@ fn a_journal_of_another_build_is_left_to_that_build() {
     }
 }
 
+/// The advice to use the build that wrote it would lead nowhere: it is this one.
+#[test]
+fn a_journal_that_this_very_program_wrote_and_cannot_read_is_damaged() {
+    let model = Model::new();
+    configured(&model);
+    let journal = in_journal(&model, "journal.json");
+    fs::copy("/proc/self/exe", in_journal(&model, "crosstie")).unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replace("\"steps\"", "\"stepq\"")).unwrap();
+    let said = ask(&model, &ChangeRequest::Status).unwrap_err().to_string();
+    assert!(said.contains("uninstall --force"), "{said}");
+    ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+    assert_eq!(status(&model).transactions, []);
+}
+
 /// It could do nothing, and would be started again for ever.
 #[test]
 fn a_guard_whose_journal_is_set_aside_goes() {

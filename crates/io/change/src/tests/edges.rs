@@ -31,7 +31,7 @@ const INTRODUCTION: &str = "\
 
 An edge is a moment at which something has just reached the disk or the kernel. Here each operation is cut off at each of
 its edges, in each of three ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
-**back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
+**rolled back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
 **next**: nothing was changed yet and no guard was armed, and the next command clears away what is left. Afterwards the
 node takes a change and rolls it back. There is no fourth outcome.
 
@@ -122,7 +122,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
             let found = shape(&model);
             let outcome = match (found == before, found == after) {
                 (true, _) if left => "next",
-                (true, _) => "back",
+                (true, _) => "rolled back",
                 (false, true) => "kept",
                 (false, false) => panic!("{place}: {}", difference(&found, &before)),
             };
@@ -187,7 +187,7 @@ fn apply_only(model: &Model) {
 }
 
 #[test]
-fn whatever_is_cut_off_is_kept_or_undone() {
+fn whatever_is_cut_off_is_kept_or_rolled_back() {
     let tables = thread::scope(|scope| {
         [
             scope.spawn(|| {
@@ -324,7 +324,7 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
             .lock()
             .unwrap()
             .extend(refused.map(str::to_owned));
-        let left = taken_back(&model);
+        let left = left_by_rollback(&model);
         match refused {
             None => assert!(
                 shape(&model) == before,
@@ -340,8 +340,8 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
     }
 }
 
-/// What could not be undone.
-fn taken_back(model: &Model) -> Vec<String> {
+/// What could not be restored.
+fn left_by_rollback(model: &Model) -> Vec<String> {
     let asked = ChangeRequest::Rollback {
         transaction: None,
         only: None,
@@ -364,7 +364,7 @@ fn a_file_that_cannot_be_restored_holds_up_no_other() {
     let mut images = journal.journal.images.iter();
     let index = images.position(|image| image.path == PATH).unwrap();
     fs::write(journal.folder.join(format!("before-{index}")), "damaged").unwrap();
-    let left = taken_back(&model);
+    let left = left_by_rollback(&model);
     assert!(left.iter().any(|line| line.contains(PATH)), "{left:?}");
     assert_eq!(model.armed(), None);
     before.0.insert(PATH.to_owned(), after.0[PATH].clone());
@@ -424,6 +424,6 @@ fn managers_that_do_not_read_the_old_files_are_told_of() {
     };
     ask(&model, &ChangeRequest::Try(trial)).unwrap();
     model.managers_fail.store(true, Ordering::SeqCst);
-    let left = taken_back(&model);
+    let left = left_by_rollback(&model);
     assert!(told(&left), "{left:?}");
 }

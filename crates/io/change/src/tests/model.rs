@@ -62,6 +62,8 @@ pub(super) struct Model {
     pub(super) vanished: Mutex<BTreeSet<String>>,
     /// systemctl is killed as soon as it is started, as in a session that ends.
     pub(super) systemctl_fails: AtomicBool,
+    /// The same, from when a guard is armed.
+    pub(super) arming_fails: AtomicBool,
     /// The same, from when a guard should go.
     pub(super) guard_stays: AtomicBool,
     /// systemd does not say whether a guard waits.
@@ -123,6 +125,13 @@ impl Model {
         Self::of(facts)
     }
 
+    /// One of which something else is read.
+    pub(super) fn with_facts(change: impl FnOnce(&mut Facts)) -> Self {
+        let mut facts = spark().clone();
+        change(&mut facts);
+        Self::of(facts)
+    }
+
     fn of(facts: Facts) -> Self {
         // In memory: thousands of files are synced to disk.
         let root = tempfile::tempdir_in("/dev/shm")
@@ -151,6 +160,7 @@ impl Model {
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
+            arming_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
             systemd_is_silent: AtomicBool::new(false),
             network_refused: AtomicBool::default(),
@@ -331,8 +341,7 @@ impl SystemAccess for Model {
     }
 
     fn store_program(&self, path: &Path) -> io::Result<()> {
-        self.edge("the program is copied");
-        fs::write(path, "program")
+        write(self, path, b"program", 0o700)
     }
 
     fn arm(
@@ -347,6 +356,8 @@ impl SystemAccess for Model {
             path: path.display().to_string(),
             source,
         })?;
+        let is_killed = self.arming_fails.load(Ordering::SeqCst);
+        self.systemctl_fails.fetch_or(is_killed, Ordering::SeqCst);
         self.systemctl()
     }
 
@@ -519,7 +530,7 @@ impl FileOperations for Model {
         let unsynced = self.unsynced.folders();
         assert!(
             unsynced.is_empty() || name == "a file has its name",
-            "{name}: a power cut may take back what got a name in {unsynced:?}"
+            "{name}: a power cut may take the name that something got in {unsynced:?}"
         );
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));

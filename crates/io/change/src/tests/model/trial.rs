@@ -11,13 +11,17 @@ use crate::system_access::SystemAccess;
 const MORE_THAN_IS_READ: u64 = 17 << 20;
 
 impl Model {
-    /// `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
+    /// `write PATH TEXT`, `replace PATH TEXT` by a new file, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
     /// place, `many PATH COUNT` in a new one, `grow PATH` beyond what is read, `folder PATH` in place of a file, or
     /// `address INTERFACE ADDRESS`.
     pub(super) fn change_by_hand(&self, command: &[String]) {
         let path = self.path(&command[1]);
         match command[0].as_str() {
             "write" => fs::write(path, &command[2]).unwrap(),
+            "replace" => {
+                fs::remove_file(&path).unwrap();
+                fs::write(path, &command[2]).unwrap();
+            }
             "link" => {
                 fs::remove_dir_all(&path).unwrap();
                 symlink(self.path(&command[2]), path).unwrap();
