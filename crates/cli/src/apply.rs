@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &ApplyArgs, colour: ColourChoice) -> anyhow::Result
     };
     let mut changes = apply(&targets, &options, &consent)?;
     if let Some(run) = &changes.run {
-        let undo = arguments.offer().undo(run);
+        let undo = arguments.offer().rollback(run);
         changes.half_configured = changes.half_configured(&arguments.again(), &undo);
     }
     report(&changes, false, &console)

@@ -11,15 +11,15 @@ use crosstie_terminal::TerminalConsole;
 
 use crate::{exit, output};
 
-/// `undone` where a rollback is what was asked for.
+/// `is_rollback` where a rollback is what was asked for.
 pub(crate) fn report(
     changes: &ApplyReport,
-    undone: bool,
+    is_rollback: bool,
     console: &TerminalConsole,
 ) -> anyhow::Result<ExitCode> {
     output::report(console.json, &JsonDocument::new(changes), || {
-        view(changes, undone, console.palette)
+        view(changes, is_rollback, console.palette)
     })?;
     console.finish()?;
-    Ok(exit::status(CommandVerdict::of(changes, undone)))
+    Ok(exit::status(CommandVerdict::of(changes, is_rollback)))
 }

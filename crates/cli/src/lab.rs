@@ -72,7 +72,7 @@ enum Verb {
     },
     /// Sit at a node's serial console; Ctrl-] leaves it
     Console { node: String },
-    /// Put nodes back to where `up` left them, disk and memory
+    /// Reset nodes to where `up` left them, disk and memory
     Reset {
         #[arg(required_unless_present = "all")]
         nodes: Vec<String>,

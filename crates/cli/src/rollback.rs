@@ -18,30 +18,33 @@ type Work = fn(&RequestedTargets, &RollbackOptions, &Consent) -> Result<ApplyRep
 
 pub(crate) fn run(arguments: &RollbackArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let run = arguments.run.clone();
-    roll_back(apply::rollback, run, &arguments.undo, colour)
+    roll_back(apply::rollback, run, &arguments.shared, colour)
 }
 
 pub(crate) fn uninstall(
     arguments: &UninstallArgs,
     colour: ColourChoice,
 ) -> anyhow::Result<ExitCode> {
-    roll_back(apply::uninstall, None, &arguments.undo, colour)
+    roll_back(apply::uninstall, None, &arguments.shared, colour)
 }
 
 fn roll_back(
     work: Work,
     run: Option<String>,
-    undo: &SharedRollbackArgs,
+    shared: &SharedRollbackArgs,
     colour: ColourChoice,
 ) -> anyhow::Result<ExitCode> {
-    let console = TerminalConsole::new(colour, undo.json);
-    let targets = undo.chosen.targets(undo.root.reach()).resolve(&console)?;
+    let console = TerminalConsole::new(colour, shared.json);
+    let targets = shared
+        .chosen
+        .targets(shared.root.reach())
+        .resolve(&console)?;
     let options = RollbackOptions {
         run,
-        force: undo.force,
+        force: shared.force,
     };
     let consent = Consent {
-        yes: undo.yes,
+        yes: shared.yes,
         prompter: &*console,
     };
     let changes = work(&targets, &options, &consent)?;

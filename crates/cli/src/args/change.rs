@@ -53,15 +53,15 @@ pub(crate) struct RollbackArgs {
     pub(crate) run: Option<String>,
 
     #[command(flatten)]
-    pub(crate) undo: SharedRollbackArgs,
+    pub(crate) shared: SharedRollbackArgs,
 }
 
-/// Undo every change, and leave nothing of this tool on the nodes
+/// Roll back every change, and leave nothing of this tool on the nodes
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/uninstall.txt"))]
 pub(crate) struct UninstallArgs {
     #[command(flatten)]
-    pub(crate) undo: SharedRollbackArgs,
+    pub(crate) shared: SharedRollbackArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -100,7 +100,7 @@ pub(crate) struct ChangeStatusArgs {
     pub(crate) root: RootArgs,
 }
 
-/// Run a risky command on a node; what it did is undone unless you keep it
+/// Run a risky command on a node; what it did is rolled back unless you keep it
 #[derive(Debug, clap::Args)]
 #[command(after_help = include_str!("../../help/try.txt"))]
 pub(crate) struct TryArgs {
@@ -124,7 +124,7 @@ pub(crate) struct TryArgs {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Run it also where something of the network, such as the firewall, cannot be read and so could not be undone
+    /// Run it also where something of the network, such as the firewall, cannot be read and so could not be restored
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -170,10 +170,10 @@ mod tests {
             panic!()
         };
         assert_eq!(apply.again(), whole);
-        let undo = apply.offer().undo("20261116T175500Z-1f2e3d4c");
+        let rollback = apply.offer().rollback("20261116T175500Z-1f2e3d4c");
         let run = "--run 20261116T175500Z-1f2e3d4c";
-        assert_eq!(undo, format!("crosstie rollback {run} {nodes} {used}"));
-        assert!(matches!(parsed(&undo), CliCommand::Rollback(_)));
+        assert_eq!(rollback, format!("crosstie rollback {run} {nodes} {used}"));
+        assert!(matches!(parsed(&rollback), CliCommand::Rollback(_)));
         for bare in [
             "crosstie apply",
             "crosstie apply --lab two-sparks --ask-become-pass --force --guard 300",

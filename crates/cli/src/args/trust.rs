@@ -20,7 +20,7 @@ pub(crate) struct TrustArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Take it back on these nodes, or on all, and on this machine
+    /// Undo it on these nodes, or on all, and on this machine
     #[arg(long)]
     pub(crate) undo: bool,
 

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(
             up.offer()
                 .for_cluster_file()
-                .undo("20261116T175500Z-1f2e3d4c"),
+                .rollback("20261116T175500Z-1f2e3d4c"),
             "crosstie rollback --run 20261116T175500Z-1f2e3d4c --cluster sparks.toml --yes --ssh-config lab/ssh"
         );
     }

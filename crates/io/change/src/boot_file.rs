@@ -1,6 +1,7 @@
 //! The values of the boot file, set again.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -16,6 +17,7 @@ use crosstie_model::{
         InterfaceUp, PriorityFlowControl, PriorityTrust, RoceMode, TrafficClass, ValueChange,
     },
 };
+use crosstie_node::netlink::NetlinkError;
 
 use crate::{
     error::StepError,
@@ -39,14 +41,14 @@ pub struct BootFileError {
 }
 
 /// Brings the ports to what the boot file says. What is not there yet is waited for, and one that fails keeps nothing else
-/// from being set. What was not set comes back.
+/// from being set. Returns what was not set.
 pub fn restore(file: &Path) -> Result<Vec<StepError>, BootFileError> {
     let boot = read(file).map_err(|source| BootFileError {
         path: file.to_owned(),
         source,
     })?;
     let failed = set_all(&mut NodeRuntime::machine(), &boot, DRIVERS_START_TIMEOUT);
-    unmanage_down_ports(&boot, MANAGERS_START_TIMEOUT);
+    hold_ports_down(&boot, MANAGERS_START_TIMEOUT);
     Ok(failed)
 }
 
@@ -56,13 +58,16 @@ fn read(file: &Path) -> io::Result<BootUnitSettings> {
     BootUnitSettings::from_toml(&text).map_err(io::Error::other)
 }
 
-/// Takes the ports that are to stay down out of the hands of managers, which bring up what they find while they start.
-fn unmanage_down_ports(boot: &BootUnitSettings, time: Duration) {
+/// Sets the ports that are to stay down to it again and again: managers bring up what they find while they start.
+fn hold_ports_down(boot: &BootUnitSettings, time: Duration) {
     let until = Instant::now() + time;
     let mut node = NodeRuntime::machine();
     let mut steps: Vec<PlanStep> = down(boot).collect();
     while !steps.is_empty() && Instant::now() < until {
         steps.retain(|step| {
+            if Instant::now() >= until {
+                return false;
+            }
             // One that is not there cannot be up, and may come.
             let set = step::apply(step, &mut node);
             !matches!(set, Err(StepError::Name { .. }))
@@ -77,25 +82,63 @@ fn set_all(node: &mut NodeRuntime, boot: &BootUnitSettings, limit: Duration) -> 
     let mut waiting = Vec::new();
     for step in steps(boot) {
         match step {
-            Ok(step) => waiting.push(step),
+            Ok(step) => waiting.push(WaitingStep { step, why: None }),
             Err(error) => failed.push(error),
         }
     }
     loop {
-        let last = Instant::now() >= until;
-        waiting.retain(|step| match step::apply(step, node) {
-            Err(error) if error.may_pass() && !last => true,
-            Err(error) => {
-                failed.push(error);
-                false
-            }
-            Ok(()) => false,
-        });
+        waiting = set_each(node, waiting, &mut failed);
         if waiting.is_empty() {
+            return failed;
+        }
+        if Instant::now() >= until {
+            failed.extend(waiting.into_iter().filter_map(|step| step.why));
             return failed;
         }
         thread::sleep(RETRY_INTERVAL);
     }
+}
+
+struct WaitingStep {
+    step: PlanStep,
+    /// What the last try came to; `None` of one that was not tried, since its port gave no answer to another.
+    why: Option<StepError>,
+}
+
+/// Those that may work later come back. A port that gives no answer is asked once: the others must not wait for it.
+fn set_each(
+    node: &mut NodeRuntime,
+    steps: Vec<WaitingStep>,
+    failed: &mut Vec<StepError>,
+) -> Vec<WaitingStep> {
+    let mut waiting = Vec::new();
+    let mut silent = BTreeSet::new();
+    for WaitingStep { step, why } in steps {
+        let ports = step.interfaces();
+        if ports.iter().any(|port| silent.contains(*port)) {
+            waiting.push(WaitingStep { step, why });
+            continue;
+        }
+        match step::apply(&step, node) {
+            Ok(()) => {}
+            Err(error) if error.may_pass() => {
+                if is_silence(&error) {
+                    silent.extend(ports.into_iter().map(str::to_owned));
+                }
+                let why = Some(error);
+                waiting.push(WaitingStep { step, why });
+            }
+            Err(error) => failed.push(error),
+        }
+    }
+    waiting
+}
+
+fn is_silence(error: &StepError) -> bool {
+    let StepError::Kernel { source, .. } = error else {
+        return false;
+    };
+    matches!(source, NetlinkError::Silent(_))
 }
 
 /// In the order of a plan.

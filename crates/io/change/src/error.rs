@@ -13,8 +13,6 @@ use thiserror::Error;
 pub enum ExternalProgramError {
     #[error("{program} is not installed")]
     Missing { program: String },
-    #[error("{command}: not permitted")]
-    Denied { command: String },
     #[error("{command}: it printed too much")]
     TooLarge { command: String },
     #[error("{command}: {complaint}")]
@@ -121,14 +119,22 @@ pub(super) enum PlannedFileError {
 }
 
 impl PlannedFileError {
-    /// What another plan would not change is in the way; the rest makes a plan stale.
+    /// Before anything is changed. Of what is in the way, another plan would know some.
     pub(super) fn refusal(self) -> ChangeError {
         match &self {
-            Self::Link { path, .. } | Self::Foreign { path } => ChangeError::Journal {
+            Self::Link { path, .. } | Self::Foreign { path } => ChangeError::NotBegun {
                 what: path.clone(),
                 why: told(&self),
             },
-            _ => ChangeError::Stale { what: told(&self) },
+            Self::System(PathError { path, source }) => ChangeError::NotBegun {
+                what: format!("{} cannot be read", path.display()),
+                why: told(source),
+            },
+            Self::Outside { .. }
+            | Self::Changed { .. }
+            | Self::NotText { .. }
+            | Self::Missing { .. }
+            | Self::InTheWay { .. } => ChangeError::Stale { what: told(&self) },
         }
     }
 
@@ -294,9 +300,6 @@ pub(super) enum RollbackObstacle {
     Reread(#[source] ManagerError),
     #[error(transparent)]
     Network(#[from] network_state::NetworkRestoreObstacle),
-    /// Of a journal that an older build has written.
-    #[error(transparent)]
-    Program(#[from] ExternalProgramError),
     #[error("its end is not noted in {path}")]
     State {
         path: String,

@@ -141,12 +141,7 @@ impl FileImage {
         if let Some(target) = &metadata.link {
             return metadata.restore_link(system, &path, target);
         }
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let copy = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(saved)?;
-        let bytes = durable::read_bounded(copy, MAX_FILE_BYTES)?;
+        let bytes = durable::read_bounded(open(saved)?, MAX_FILE_BYTES)?;
         if self
             .sum
             .as_ref()
@@ -231,16 +226,46 @@ pub(super) fn read_current(path: &Path) -> io::Result<Option<CurrentFile>> {
     if !status.is_file() {
         return Err(io::Error::other("it is neither a file nor a link"));
     }
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
+    let file = open(path)?;
     metadata.attributes = attributes(&file)?;
     Ok(Some(CurrentFile {
         bytes: durable::read_bounded(file, MAX_FILE_BYTES)?,
         metadata,
     }))
+}
+
+/// Copies a plain file of any size.
+pub(super) fn copy(system: &dyn SystemAccess, from: &Path, to: &Path) -> io::Result<()> {
+    let mut original = open(from)?;
+    if !original.metadata()?.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link"));
+    }
+    let half_made = durable::temporary_name(to);
+    durable::remove(&half_made)?;
+    let copied = (|| {
+        let mut options = OpenOptions::new();
+        let mut copy = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&half_made)?;
+        system.wrote(&half_made);
+        io::copy(&mut original, &mut copy)?;
+        system.sync(&copy, &half_made)?;
+        durable::rename_synced(system, &half_made, to)
+    })();
+    copied.inspect_err(|_| {
+        let _ = durable::remove(&half_made);
+    })
+}
+
+/// Through no link, and without waiting for whoever writes to a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
 }
 
 /// ACLs, capabilities, labels. File systems without them have none.

@@ -94,14 +94,14 @@ fn check_writable(
         FileChange::Whole { text, .. } if text.from.is_none() => {
             Err(PlannedFileError::Foreign { path: path() })
         }
-        _ => Ok(()),
+        FileChange::Whole { .. } | FileChange::Block { .. } | FileChange::Aside { .. } => Ok(()),
     }
 }
 
 fn paths(change: &FileChange) -> Vec<String> {
     match change {
         FileChange::Aside { path, .. } => vec![path.clone(), aside(path)],
-        other => vec![other.path().to_owned()],
+        FileChange::Whole { path, .. } | FileChange::Block { path, .. } => vec![path.clone()],
     }
 }
 
@@ -220,7 +220,9 @@ pub(super) fn apply(
     durable::make_folder(system, durable::parent_folder(&path), 0o755).map_err(told)?;
     let mode = match change {
         FileChange::Whole { mode, .. } => mode.bits(),
-        _ => found.as_ref().map_or(0o644, CurrentFile::mode),
+        FileChange::Block { .. } | FileChange::Aside { .. } => {
+            found.as_ref().map_or(0o644, CurrentFile::mode)
+        }
     };
     durable::write_with_metadata(system, &path, &text, mode, |file| match &found {
         // A shared file stays its owner's.

@@ -12,7 +12,6 @@ use crosstie_model::{
     PlanStep,
     change::{TransactionKind, TransactionState},
 };
-use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use crosstie_node::network_state::NetworkState;
@@ -23,10 +22,11 @@ use super::{
     error::{ChangeJournalError, RollbackObstacle, told},
     file_image::{CurrentFile, FileImage, ImageContents, PlannedContent},
     folder::FolderImage,
+    node_system::is_own_program,
     system_access::SystemAccess,
 };
 
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// A journal with the plan of a machine of many ports has some tens of kilobytes.
 const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 const JOURNAL: &str = "journal.json";
@@ -75,56 +75,8 @@ pub(super) struct ChangeJournal {
     /// Of a trial: what was not as it had been left already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) drift: Vec<DriftRecord>,
-    pub(super) before: RuntimeSnapshot,
-}
-
-/// Runtime state that a step's own `from` does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RuntimeSnapshot {
-    #[serde(default)]
-    pub(super) network: Option<NetworkState>,
-    /// In place of it, in journals of older builds.
-    #[serde(default)]
-    pub(super) links: Vec<LinkSnapshot>,
-    /// Of an older build's trial: routes of the main table that somebody set, as `ip route` shows and takes them.
-    #[serde(default)]
-    pub(super) routes: Option<Vec<String>>,
-}
-
-impl RuntimeSnapshot {
-    pub(super) fn is_of_boot(&self, boot: &str) -> bool {
-        let network = self.network.as_ref();
-        network.is_none_or(|network| network.is_of_boot(boot))
-    }
-
-    /// `self` is now; see [`NetworkState::without_change`].
-    pub(super) fn without_change(self, before: &Self, after: &Self) -> (Self, Vec<String>) {
-        match (self.network, &before.network, &after.network) {
-            (Some(now), Some(was), Some(left)) => {
-                let (wanted, others) = now.without_change(was, left);
-                let wanted = Self {
-                    network: Some(wanted),
-                    ..Self::default()
-                };
-                (wanted, others)
-            }
-            _ => (before.clone(), Vec::new()),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct LinkSnapshot {
-    pub(super) name: String,
-    pub(super) mac: String,
-    pub(super) up: Option<bool>,
-    pub(super) mtu: Option<u32>,
-    /// Global ones.
-    pub(super) addresses: Vec<IpNet>,
-    /// `ipv4/conf/IF/arp_ignore` and its like below `/proc/sys/net`: managers set some of them.
-    pub(super) sysctls: BTreeMap<String, String>,
+    /// Runtime state that a step's own `from` does not tell.
+    pub(super) before: NetworkState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -302,32 +254,27 @@ impl StoredTransaction {
     pub(super) fn save_network_after(
         &self,
         system: &dyn SystemAccess,
-        after: &RuntimeSnapshot,
+        after: &NetworkState,
     ) -> Result<(), ChangeJournalError> {
         let path = self.folder.join(NETWORK_AFTER);
         write_json(system, &path, after).map_err(ChangeJournalError::at(&path))
     }
 
-    /// `None` of a trial that an older build has kept.
-    pub(super) fn network_after(&self) -> Result<Option<RuntimeSnapshot>, ChangeJournalError> {
-        self.snapshot_in(NETWORK_AFTER)
+    pub(super) fn network_after(&self) -> Result<NetworkState, ChangeJournalError> {
+        self.network_in(NETWORK_AFTER)
     }
 
-    fn snapshot_in(&self, name: &str) -> Result<Option<RuntimeSnapshot>, ChangeJournalError> {
+    fn network_in(&self, name: &str) -> Result<NetworkState, ChangeJournalError> {
         let path = self.folder.join(name);
-        match durable::read_json(&path, MAX_JOURNAL_BYTES) {
-            Ok(snapshot) => Ok(Some(snapshot)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(ChangeJournalError::at(&path)(error)),
-        }
+        durable::read_json(&path, MAX_JOURNAL_BYTES).map_err(ChangeJournalError::at(&path))
     }
 
     /// For another try, when others will have changed the network, too.
     pub(super) fn save_unrestored_network(
         &self,
         system: &dyn SystemAccess,
-        wanted: &RuntimeSnapshot,
-        left: &RuntimeSnapshot,
+        wanted: &NetworkState,
+        left: &NetworkState,
     ) -> io::Result<()> {
         write_json(system, &self.folder.join(NETWORK_WANTED), wanted)?;
         write_json(system, &self.folder.join(NETWORK_LEFT), left)
@@ -335,9 +282,9 @@ impl StoredTransaction {
 
     pub(super) fn unrestored_network(
         &self,
-    ) -> Result<Option<(RuntimeSnapshot, RuntimeSnapshot)>, ChangeJournalError> {
-        let wanted = self.snapshot_in(NETWORK_WANTED)?;
-        Ok(wanted.zip(self.snapshot_in(NETWORK_LEFT)?))
+    ) -> Result<(NetworkState, NetworkState), ChangeJournalError> {
+        let wanted = self.network_in(NETWORK_WANTED)?;
+        Ok((wanted, self.network_in(NETWORK_LEFT)?))
     }
 
     pub(super) fn is_in_force(&self) -> bool {
@@ -354,6 +301,13 @@ impl StoredTransaction {
     pub(super) fn concerned(&self) -> impl Iterator<Item = &str> {
         let images = self.journal.images.iter().map(|image| image.path.as_str());
         images.filter(|path| self.concerns(path))
+    }
+
+    /// Whether the change made it what it is, whatever that is: a trial under its guard.
+    pub(super) fn has_left_anything(&self, image: &FileImage) -> bool {
+        self.progress.state.is_open()
+            && self.progress.changed_by_trial.is_none()
+            && image.after.is_none()
     }
 
     /// Whether the change, and nobody else, made the file what it is.
@@ -549,7 +503,14 @@ fn read_journal(folder: &Path) -> Result<ChangeJournal, ChangeJournalError> {
         let why = format!("it has the format {format}, and this build knows {FORMAT}");
         return Err(other_build(why));
     }
-    serde_json::from_slice(&bytes).map_err(|error| other_build(error.to_string()))
+    serde_json::from_slice(&bytes).map_err(|error| {
+        // What this very program wrote, it reads: somebody or a disk has changed it since.
+        if is_own_program(&folder.join(PROGRAM)) {
+            at_path(error.into())
+        } else {
+            other_build(error.to_string())
+        }
+    })
 }
 
 /// Only a rollback on a full disk writes over a state in its place, once it has given up the room that was reserved: one that

@@ -1,4 +1,4 @@
-//! How a change ends: kept, or undone; and what is known of it afterwards.
+//! How a change ends: kept, or rolled back; and what is known of it afterwards.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ use super::{
     lock,
     rollback::{self, RollbackMoment},
     system_access::SystemAccess,
-    transaction::{all, journal_error, lock as lock_now, settle_interrupted},
+    transaction::{all, lock as lock_now, settle_interrupted, unreadable_folders},
     trial,
 };
 use crosstie_node::child_processes::is_stopped;
@@ -67,14 +67,17 @@ pub(super) fn confirm(
     if transaction.journal.kind == TransactionKind::Try {
         let changed = trial::changes(system, &transaction.journal);
         transaction.progress.changed_by_trial = Some(changed);
-        let (after, _) = system.full_runtime_snapshot();
+        let (after, unread) = system.full_runtime_snapshot();
+        for what in unread {
+            tracing::warn!("a later rollback leaves it as it is then: {what}");
+        }
         transaction
             .save_network_after(system, &after)
-            .map_err(|error| journal_error("the confirmation", told(&error)))?;
+            .map_err(|error| ChangeError::NotConfirmed { why: told(&error) })?;
     }
     transaction
         .enter(system, TransactionState::Confirmed, None)
-        .map_err(|error| journal_error("the confirmation", told(&error)))?;
+        .map_err(|error| ChangeError::NotConfirmed { why: told(&error) })?;
     // It is kept now, whatever becomes of the guard: that one only cleans up after itself.
     if let Err(error) = system.disarm() {
         tracing::warn!(
@@ -109,7 +112,7 @@ fn record_kept_drift(
     transaction.enter(system, TransactionState::Confirmed, None)
 }
 
-/// How it is to be undone.
+/// How it is to be rolled back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RollbackRequest<'a> {
     pub(super) only: Option<&'a [String]>,
@@ -121,7 +124,7 @@ pub(super) struct RollbackRequest<'a> {
 fn rollback_command_reason(system: &dyn SystemAccess, verb: &str) -> String {
     let now = system.now();
     let minute = now.get(..16).unwrap_or(&now).replace('T', " ");
-    format!("undone by `crosstie {verb}` at {minute} UTC")
+    format!("by `crosstie {verb}` at {minute} UTC")
 }
 
 /// It is kept in a small file.
@@ -130,7 +133,7 @@ pub(super) fn shortened_reason(why: &str) -> String {
 }
 
 /// The newest one that is open or in force, or the one that is named and everything after it. Where that is more than
-/// `only`, somebody has begun another since, and nothing is undone.
+/// `only`, somebody has begun another since, and nothing is rolled back.
 pub(super) fn rollback(
     system: &dyn SystemAccess,
     state: &Path,
@@ -214,7 +217,7 @@ fn rollback_all(
     Ok(outcome)
 }
 
-/// Refuses before anything is undone. A file that a newer change wrote over is looked at once that one is rolled back.
+/// Refuses before anything is rolled back. A file that a newer change wrote over is looked at once that one is rolled back.
 fn check_not_edited(
     system: &dyn SystemAccess,
     newest_first: &[StoredTransaction],
@@ -254,10 +257,11 @@ fn rollback_next(
     }
     let id = transaction.journal.id.clone();
     system.own(&id);
-    let outcome = rollback_one(system, transaction, why).map_err(|error| ChangeError::NoGuard {
-        why: told(&error),
-        installed: Vec::new(),
-    })?;
+    let outcome =
+        rollback_one(system, transaction, why).map_err(|error| ChangeError::NotRolledBack {
+            transaction: id,
+            why: told(&error),
+        })?;
     ended(transaction, outcome)
 }
 
@@ -289,7 +293,7 @@ pub(super) fn rollback_one(
             &transaction.program(),
             ROLLBACK_GUARD_DELAY,
         );
-        // A guard needs a disk that takes its units. What is open is undone without one: it is out of force that way, too.
+        // A guard needs a disk that takes its units. What is open is rolled back without one: it is out of force that way, too.
         if let Err(error) = armed
             && !transaction.progress.state.is_open()
             && !error.is_disk_error()
@@ -335,7 +339,7 @@ fn disarm(system: &dyn SystemAccess, outcome: &mut RollbackReport) -> bool {
     is_gone
 }
 
-/// Back to before the first, and nothing left; but a journal that holds the only copy of something stays.
+/// Everything as it was before the first, and nothing left; but a journal that holds the only copy of something stays.
 pub(super) fn uninstall(
     system: &dyn SystemAccess,
     state: &Path,
@@ -344,22 +348,23 @@ pub(super) fn uninstall(
     let lock = lock_now(state)?;
     let lost = without_journal(system, state);
     if force {
-        let is_any = StoredTransaction::set_damaged_aside(state)
-            .map_err(|error| journal_error("a journal", told(&error)))?;
+        let is_any =
+            StoredTransaction::set_damaged_aside(state).map_err(|error| ChangeError::Journal {
+                what: "a damaged journal cannot be set aside".to_owned(),
+                why: told(&error),
+            })?;
         // The guard that waits may be that one's, and would do nothing.
         if is_any {
-            system.disarm().map_err(|error| ChangeError::NoGuard {
-                why: told(&error),
-                installed: Vec::new(),
-            })?;
+            system
+                .disarm()
+                .map_err(|error| ChangeError::GuardStays { why: told(&error) })?;
         }
     }
+    let unreadable = unreadable_folders(state)?;
     let live = all(state)?.into_iter().rev();
     let live = live.filter(|found| found.progress.state != TransactionState::RolledBack);
     let why = rollback_command_reason(system, "uninstall");
     let mut outcome = rollback_all(system, live.collect(), force, &why)?;
-    let unreadable = StoredTransaction::unreadable_folders(state)
-        .map_err(|error| journal_error("a journal", told(&error)))?;
     outcome.left.extend(lost.map(|id| {
         format!("the journal of change {id} was deleted: what the change did was not rolled back")
     }));
@@ -373,12 +378,20 @@ pub(super) fn uninstall(
     if outcome.still_in_force.is_some() || is_stopped() {
         return Ok(ChangeReply::RolledBack(outcome));
     }
-    for mut transaction in all(state)?.into_iter().rev() {
+    let mut ended = match all(state) {
+        Ok(ended) => ended,
+        // What was rolled back is told all the same.
+        Err(error) => {
+            outcome.left.push(error.to_string());
+            return Ok(ChangeReply::RolledBack(outcome));
+        }
+    };
+    for transaction in ended.iter_mut().rev() {
         // Of an earlier rollback: it is told once more before nobody knows of it.
         if !outcome.transactions.contains(&transaction.journal.id) {
             outcome.left.extend(transaction.progress.left.clone());
         }
-        if let Some(finished) = rollback::retry_leftovers(system, &mut transaction) {
+        if let Some(finished) = rollback::retry_leftovers(system, transaction) {
             outcome.kept.extend(finished.kept);
             outcome.left.extend(finished.left);
         }
@@ -387,7 +400,7 @@ pub(super) fn uninstall(
     let holds_a_copy = |found: &StoredTransaction| {
         found.progress.may_be_restored() || rollback::has_kept_edits(found)
     };
-    let needed = all(state)?.into_iter().filter(holds_a_copy);
+    let needed = ended.into_iter().filter(holds_a_copy);
     let needed: Vec<PathBuf> = needed.map(|found| found.folder).collect();
     let kept: Vec<&PathBuf> = needed.iter().chain(&unreadable).collect();
     // The program that a guard's units start lies there, too: while they stay, as in a session that is being ended, it stays.
@@ -460,7 +473,7 @@ pub(super) fn status(
             Ok(())
             | Err(
                 ChangeError::Open { .. }
-                | ChangeError::NoGuard { .. }
+                | ChangeError::GuardStays { .. }
                 | ChangeError::UnfinishedRollback { .. },
             ) => {}
             Err(error) => return Err(error),
@@ -494,8 +507,7 @@ pub(super) fn status(
             found: "absent".to_owned(),
         });
     }
-    let unreadable = StoredTransaction::unreadable_folders(state)
-        .map_err(|error| journal_error("a journal", told(&error)))?;
+    let unreadable = unreadable_folders(state)?;
     drift.extend(lost.map(|id| Drift {
         what: format!("change {id}"),
         wanted: "its journal, which rolls it back".to_owned(),

@@ -1,6 +1,13 @@
 //! The rollback. Every part of it looks first, so that it can be cut off anywhere and begun again.
 
-use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
+mod network;
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crosstie_durable as durable;
 use crosstie_model::{
@@ -15,10 +22,11 @@ use super::{
     file_image::{self, CurrentFile, FileImage},
     files::{self, FileWithoutBlock},
     folder::FolderContents,
-    journal::{RuntimeSnapshot, StoredTransaction},
+    journal::StoredTransaction,
     system_access::SystemAccess,
+    trial::is_resolver_output,
 };
-use crosstie_node::child_processes::is_stopped;
+use crosstie_node::{child_processes::is_stopped, network_state::NetworkState};
 
 /// Of restoring files, where something stands in the way.
 const MAX_TRIES: u32 = 3;
@@ -83,10 +91,10 @@ pub(super) fn roll_back(
     }
     // Nothing waits for the disk: whoever is cut off from the node is so by its network.
     let _ = transaction.save_rollback_state(system, TransactionState::RollingBack, Some(why));
-    let network = network_to_restore(system, transaction, &mut outcome);
+    let network = network::to_restore(system, transaction, &mut outcome);
     if moment == RollbackMoment::Running {
         // What fails here is tried again, and told, when the managers have read their files.
-        let _ = system.restore_runtime(&network);
+        let _ = system.restore_runtime(&network.wanted);
         system.edge("the network is what it was");
     }
     let mut obstacles = Vec::new();
@@ -99,14 +107,13 @@ pub(super) fn roll_back(
     }
     obstacles.extend(match moment {
         RollbackMoment::EarlyBoot => {
-            let rendered = system.render_at_boot();
-            rendered
-                .err()
-                .map(RollbackObstacle::Reread)
-                .into_iter()
-                .collect()
+            outcome.left.extend(what_stays(&transaction.journal.steps));
+            let failed = system.render_at_boot().into_iter();
+            failed.map(RollbackObstacle::Reread).collect()
         }
-        RollbackMoment::Running => restore_runtime(system, transaction, &network, &mut outcome),
+        RollbackMoment::Running => {
+            restore_runtime(system, transaction, &network.wanted, &mut outcome)
+        }
     });
     if is_stopped() {
         // Its programs were ended with its session: what they were for is not done, and is the guard's now.
@@ -115,43 +122,22 @@ pub(super) fn roll_back(
             .push("it was cut off, and its guard goes on".to_owned());
         return outcome;
     }
+    obstacles.extend(network.unread);
     let has_network = |obstacle: &RollbackObstacle| obstacle.is_of_network();
     if obstacles.iter().any(has_network) {
-        let (left, unread) = system.full_runtime_snapshot();
-        // What cannot be read cannot be told from what others do from now on.
-        if unread.is_empty()
-            && let Err(error) = transaction.save_unrestored_network(system, &network, &left)
-        {
-            tracing::warn!("no other try will be made of the network: {error}");
-        }
+        network::save_for_retry(system, transaction, network.wanted, network.for_retry);
     }
-    save_leftovers(system, transaction, outcome, &obstacles)
+    save_leftovers(system, transaction, outcome, &obstacles, Vec::new())
 }
 
-/// Of a trial that was kept, what it did alone: others have changed the network since.
-fn network_to_restore(
-    system: &dyn SystemAccess,
-    transaction: &StoredTransaction,
-    outcome: &mut RollbackReport,
-) -> RuntimeSnapshot {
-    let before = &transaction.journal.before;
-    if transaction.progress.changed_by_trial.is_none() {
-        return before.clone();
-    }
-    let after = match transaction.network_after() {
-        Ok(Some(after)) => after,
-        Ok(None) => return before.clone(),
-        Err(error) => {
-            let why = told(&error);
-            let line = format!("the network stays as it is: what the command did to it: {why}");
-            outcome.left.push(line);
-            return RuntimeSnapshot::default();
+/// Whatever is undone besides.
+fn what_stays(steps: &[PlanStep]) -> impl Iterator<Item = String> {
+    steps.iter().rev().filter_map(|step| match step.rollback() {
+        RuntimeRollback::Stays { what } => Some(what),
+        RuntimeRollback::Files | RuntimeRollback::Undo | RuntimeRollback::UndoIfPossible { .. } => {
+            None
         }
-    };
-    let (now, _) = system.full_runtime_snapshot();
-    let (wanted, others) = now.without_change(before, &after);
-    outcome.left.extend(others);
-    wanted
+    })
 }
 
 /// Ends one that was cut off before anything but packages was touched.
@@ -175,20 +161,22 @@ pub(super) fn end_unbegun(
         .progress
         .why
         .get_or_insert_with(|| why.to_owned());
-    save_leftovers(system, transaction, outcome, &[])
+    save_leftovers(system, transaction, outcome, &[], Vec::new())
 }
 
-/// Writes down what is left.
+/// Writes down what is left, all of it at once: what a cut took of it would never be tried again.
 fn save_leftovers(
     system: &dyn SystemAccess,
     transaction: &mut StoredTransaction,
     mut outcome: RollbackReport,
     obstacles: &[RollbackObstacle],
+    network: Vec<String>,
 ) -> RollbackReport {
     let progress = &mut transaction.progress;
     progress.left.clone_from(&outcome.left);
     progress.unrestored.clear();
-    progress.unrestored_network.clear();
+    outcome.left.extend(network.iter().cloned());
+    progress.unrestored_network = network;
     for obstacle in obstacles {
         outcome.left.push(told(obstacle));
         match obstacle {
@@ -221,7 +209,7 @@ pub(super) fn retry_leftovers(
         transactions: vec![transaction.journal.id.clone()],
         ..RollbackReport::default()
     };
-    let network = retry_network(system, transaction);
+    let network = network::retry(system, transaction, &mut outcome);
     let is_wanted = |path: &str| wanted.iter().any(|wanted| wanted == path);
     let mut obstacles = restore_folders(system, transaction, is_wanted, &mut outcome);
     let images = transaction.journal.images.iter().enumerate();
@@ -244,38 +232,11 @@ pub(super) fn retry_leftovers(
     ));
     remove_folders(system, transaction);
     if !wanted.is_empty() {
-        let read = system.reread_all();
-        obstacles.extend(read.err().map(RollbackObstacle::Reread));
+        let failed = system.reread_all().into_iter();
+        obstacles.extend(failed.map(RollbackObstacle::Reread));
     }
-    outcome.left.clone_from(&network);
-    let mut outcome = save_leftovers(system, transaction, outcome, &obstacles);
-    let progress = &mut transaction.progress;
-    progress.left.retain(|line| !network.contains(line));
-    progress.unrestored_network = network;
-    let saved = transaction.save_rollback_state(system, TransactionState::RolledBack, None);
-    outcome.left.extend(saved.err().map(|error| told(&error)));
+    let outcome = save_leftovers(system, transaction, outcome, &obstacles, network);
     Some(outcome)
-}
-
-/// What is still left of it. Only what the rollback left and nobody has touched since is tried.
-fn retry_network(system: &dyn SystemAccess, transaction: &StoredTransaction) -> Vec<String> {
-    let before = &transaction.progress.unrestored_network;
-    if before.is_empty() {
-        return Vec::new();
-    }
-    match transaction.unrestored_network() {
-        // It was made anew with a boot.
-        Ok(Some((_, left))) if !left.is_of_boot(&system.boot()) => Vec::new(),
-        Ok(Some((wanted, left))) => {
-            let (now, _) = system.full_runtime_snapshot();
-            let (target, mut others) = now.without_change(&wanted, &left);
-            let obstacles = system.restore_runtime(&target);
-            others.extend(obstacles.iter().map(|obstacle| told(obstacle)));
-            others
-        }
-        // It was not known what it left.
-        Ok(None) | Err(_) => before.clone(),
-    }
 }
 
 fn restore_folders(
@@ -316,8 +277,10 @@ fn restore_files(
     };
     let mut obstacles = restore_folders(system, transaction, is_needed, outcome);
     obstacles.extend(remove_new_files(system, transaction, |_| true, outcome));
+    let is_booted_since = transaction.journal.boot != system.boot();
     let images = transaction.journal.images.iter().enumerate();
     let images = images.filter(|(_, image)| transaction.concerns(&image.path));
+    let images = images.filter(|(_, image)| !is_booted_since || !is_resolver_output(&image.path));
     let (new, old): (Vec<_>, Vec<_>) = images.partition(|(_, image)| image.before.is_none());
     for (index, image) in new.into_iter().chain(old) {
         let is_ours = |found: &CurrentFile| transaction.has_left(image, Some(found));
@@ -336,7 +299,7 @@ fn restore_files(
     obstacles
 }
 
-/// What is not ours is kept.
+/// What is not ours is kept; so is what cannot be read, such as a folder or a file without end.
 fn restore_file(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
@@ -345,9 +308,22 @@ fn restore_file(
     outcome: &mut RollbackReport,
 ) -> std::io::Result<()> {
     let journal = &transaction.journal;
-    let found = image.now(system)?;
+    let place = system.path(&image.path);
+    let found = match image.now(system) {
+        Ok(found) => found,
+        // The room that it takes may be all that there is, and is free once it is written over.
+        Err(_) if transaction.has_left_anything(image) && is_plain_file(&place) => {
+            image.restore(system, &transaction.folder.join(FileImage::file(index)))?;
+            system.edge("a file is restored");
+            return Ok(());
+        }
+        Err(_) => {
+            set_aside(system, transaction, &image.path, outcome)?;
+            None
+        }
+    };
     if image.matches_original(found.as_ref()) {
-        let half_made = durable::temporary_name(&system.path(&image.path));
+        let half_made = durable::temporary_name(&place);
         return durable::remove(&half_made).map(drop);
     }
     if let Some(found) = found.filter(|found| !is_ours(found)) {
@@ -364,6 +340,10 @@ fn restore_file(
     image.restore(system, &bytes)?;
     system.edge("a file is restored");
     Ok(())
+}
+
+fn is_plain_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 /// What others wrote beside our block stays.
@@ -448,20 +428,32 @@ fn remove_new_file(
     let place = system.path(path);
     let changed = transaction.progress.changed_by_trial.as_ref();
     if let Some(left) = changed.and_then(|changed| changed.files.get(path))
-        && left.matches(file_image::read_current(&place)?.as_ref())
+        && let Ok(found) = file_image::read_current(&place)
+        && left.matches(found.as_ref())
     {
         return durable::remove_synced(system, &place).map(drop);
     }
+    set_aside(system, transaction, path, outcome)
+}
+
+/// Puts what is at a path beside the journal, whatever it is.
+fn set_aside(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+    path: &str,
+    outcome: &mut RollbackReport,
+) -> std::io::Result<()> {
+    let place = system.path(path);
+    let kept = free_name(transaction, path);
     // Moved, not copied: the disk may be full of it.
-    let label = file_image::sum(path.as_bytes());
-    let kept = format!("kept-new-{}", label.get(..8).unwrap_or_default());
-    let kept = transaction.folder.join(kept);
     match durable::rename_synced(system, &place, &kept) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            if let Some(found) = file_image::read_current(&place)? {
-                durable::write(system, &kept, &found.content(), 0o600)?;
+            match file_image::read_current(&place) {
+                Ok(None) => return Ok(()),
+                Ok(Some(found)) => durable::write(system, &kept, &found.content(), 0o600)?,
+                Err(_) => file_image::copy(system, &place, &kept)?,
             }
             durable::remove_synced(system, &place)?;
         }
@@ -474,6 +466,19 @@ fn remove_new_file(
     Ok(())
 }
 
+/// Of what was at a path. An earlier try may have kept something else of it.
+fn free_name(transaction: &StoredTransaction, path: &str) -> PathBuf {
+    let label = file_image::sum(path.as_bytes());
+    let label = label.get(..8).unwrap_or_default();
+    let mut kept = transaction.folder.join(format!("kept-new-{label}"));
+    let mut number = 2;
+    while fs::symlink_metadata(&kept).is_ok() {
+        kept.set_file_name(format!("kept-new-{label}-{number}"));
+        number += 1;
+    }
+    kept
+}
+
 /// Folders of ours that are empty again, innermost first. One that somebody uses stays.
 fn remove_folders(system: &dyn SystemAccess, transaction: &StoredTransaction) {
     for folder in transaction.journal.folders.iter().rev() {
@@ -484,7 +489,7 @@ fn remove_folders(system: &dyn SystemAccess, transaction: &StoredTransaction) {
 fn restore_runtime(
     system: &dyn SystemAccess,
     transaction: &StoredTransaction,
-    network: &RuntimeSnapshot,
+    network: &NetworkState,
     outcome: &mut RollbackReport,
 ) -> Vec<RollbackObstacle> {
     let journal = &transaction.journal;
@@ -514,7 +519,7 @@ fn restore_runtime(
         TransactionKind::Apply => system.reread(&rereads),
         TransactionKind::Try => system.reread_all(),
     };
-    obstacles.extend(read.err().map(RollbackObstacle::Reread));
+    obstacles.extend(read.into_iter().map(RollbackObstacle::Reread));
     system.edge("the managers have read the old files");
     obstacles.extend(system.restore_runtime(network));
     obstacles

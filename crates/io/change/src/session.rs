@@ -33,7 +33,7 @@ impl SessionTransaction {
         self.own().transaction = Some(transaction.to_owned());
     }
 
-    /// A signal has ended the controller: whatever is undone now is so for that reason.
+    /// A signal has ended the controller: whatever is rolled back now is so for that reason.
     pub fn set_interrupted(&self) {
         self.own().interrupted = true;
     }
@@ -88,7 +88,11 @@ fn note_interruption(state: &Path, own: &str) {
     for mut open in open.filter(|one| one.progress.state.is_open()) {
         let when = match open.progress.state {
             TransactionState::Applied => "before it was confirmed",
-            _ => "before it was done",
+            TransactionState::Prepared
+            | TransactionState::Armed
+            | TransactionState::Confirmed
+            | TransactionState::RollingBack
+            | TransactionState::RolledBack => "before it was done",
         };
         let _ = open.save_reason(
             &NodeSystem::default(),

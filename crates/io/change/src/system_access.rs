@@ -8,12 +8,10 @@ use std::{
 
 use crosstie_durable::FileOperations;
 use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
+use crosstie_node::network_state::NetworkState;
 
-use super::{
-    error::{
-        GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
-    },
-    journal::RuntimeSnapshot,
+use super::error::{
+    GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
 };
 
 pub(super) trait SystemAccess: FileOperations {
@@ -35,7 +33,7 @@ pub(super) trait SystemAccess: FileOperations {
     /// Everything, read again.
     fn facts(&self) -> Facts;
 
-    /// Puts this program at `path`, for the day when it is the only one that can undo.
+    /// Puts this program at `path`, for the day when it is the only one that can roll back.
     fn store_program(&self, path: &Path) -> io::Result<()>;
 
     /// From now on the node rolls back by itself: after `guard`, and with a boot.
@@ -61,23 +59,26 @@ pub(super) trait SystemAccess: FileOperations {
     }
 
     /// Starts the guard's work now, and waits for it.
-    /// What could not be restored comes back.
+    /// Returns what could not be restored.
     fn rollback_now(&self, transaction: &str) -> Result<Vec<String>, GuardRunError>;
 
     /// Runtime values, in the direction `to`. Files are not its affair.
     fn set(&self, step: &PlanStep) -> Result<(), StepError>;
 
-    /// Those who read configuration read it again.
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError>;
+    /// Those who read configuration read it again. Each is asked; whatever failed comes back.
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError>;
 
     /// Whatever renders other files from ours at boot does so again. Nothing else runs yet.
-    fn render_at_boot(&self) -> Result<(), ManagerError>;
+    fn render_at_boot(&self) -> Vec<ManagerError>;
 
     /// Runtime state of interfaces, to be restored.
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot;
+    fn before(&self, interfaces: &[String]) -> NetworkState;
 
     /// Runtime state of the whole network, and what of it could not be restored.
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>);
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>);
+
+    /// Runtime state now of what an earlier one covers, to be compared with it.
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState;
 
     /// A person's own program; its status, and what it printed.
     fn run_trial(
@@ -91,10 +92,10 @@ pub(super) trait SystemAccess: FileOperations {
     fn end_trial_command(&self, transaction: &str) -> io::Result<()>;
 
     /// Every manager that there is reads its files again.
-    fn reread_all(&self) -> Result<(), ManagerError>;
+    fn reread_all(&self) -> Vec<ManagerError>;
 
-    /// Restores it, and goes on past what cannot be, which comes back. What is so already is left alone.
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle>;
+    /// Restores it, and goes on past what cannot be, which is returned. What is so already is left alone.
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle>;
 
     /// Between two tries of something that a moment may mend.
     fn pause(&self, time: Duration) {

@@ -3,8 +3,11 @@
 
 mod damaged;
 mod edges;
+mod errors;
 mod file_tree;
 mod files;
 mod guard;
 mod model;
+mod resolver;
 mod runs;
+mod unreadable;

@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeSet,
     error::Error,
-    path::Path,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
 use crosstie_model::{
-    Facts, PlanStep,
+    Facts, PlanStep, Reading,
     change::{
         ApplyRequest, ArmedChange, ChangeError, ChangeReply, TransactionKind, TransactionState,
     },
@@ -36,7 +36,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
     let lock = lock::acquire(state, LOCK_TIMEOUT).map_err(|error| ChangeError::Journal {
-        what: state.display().to_string(),
+        what: format!("{} cannot be locked", state.display()),
         why: error.to_string(),
     })?;
     lock.ok_or_else(|| ChangeError::Busy {
@@ -45,24 +45,31 @@ pub(super) fn lock(state: &Path) -> Result<ChangeLock, ChangeError> {
 }
 
 pub(super) fn all(state: &Path) -> Result<Vec<StoredTransaction>, ChangeError> {
-    StoredTransaction::all(state).map_err(|error| {
-        let way_out = match &error {
-            ChangeJournalError::OtherBuild { .. } => {
-                "; `crosstie rollback` of that build rolls it back"
-            }
-            damaged if damaged.is_damage() => {
-                "; `crosstie uninstall --force` sets it aside and rolls back the others"
-            }
-            ChangeJournalError::System(_) => "",
-        };
-        ChangeError::Journal {
-            what: "a journal cannot be read".to_owned(),
-            why: told(&error) + way_out,
-        }
-    })
+    StoredTransaction::all(state).map_err(|error| unread(&error))
 }
 
-/// One that is neither kept nor undone stands in the way of the next, as long as its guard waits. What was cut off
+/// Those that were set aside.
+pub(super) fn unreadable_folders(state: &Path) -> Result<Vec<PathBuf>, ChangeError> {
+    StoredTransaction::unreadable_folders(state).map_err(|error| unread(&error))
+}
+
+fn unread(error: &ChangeJournalError) -> ChangeError {
+    let way_out = match error {
+        ChangeJournalError::OtherBuild { .. } => {
+            "; `crosstie rollback` of that build rolls it back"
+        }
+        damaged if damaged.is_damage() => {
+            "; `crosstie uninstall --force` sets it aside and rolls back the others"
+        }
+        ChangeJournalError::System(_) => "",
+    };
+    ChangeError::Journal {
+        what: "a journal cannot be read".to_owned(),
+        why: told(error) + way_out,
+    }
+}
+
+/// One that is neither kept nor rolled back stands in the way of the next, as long as its guard waits. What was cut off
 /// before it had one is restored here, and what is left of a guard goes.
 pub(super) fn settle_interrupted(
     system: &dyn SystemAccess,
@@ -81,16 +88,15 @@ pub(super) fn settle_interrupted(
         }
         system.own(&open.journal.id);
         let done = requests::rollback_one(system, &mut open, "it was cut off");
-        let done = done.map_err(|error| ChangeError::Journal {
-            what: format!("the change {} that was cut off", open.journal.id),
+        let done = done.map_err(|error| ChangeError::NotRolledBack {
+            transaction: open.journal.id.clone(),
             why: told(&error),
         })?;
         requests::ended(&open, done)?;
     }
-    system.disarm().map_err(|error| ChangeError::NoGuard {
-        why: told(&error),
-        installed: Vec::new(),
-    })
+    system
+        .disarm()
+        .map_err(|error| ChangeError::GuardStays { why: told(&error) })
 }
 
 /// A machine that is busy or still settles is looked at again before its plan is stale.
@@ -168,7 +174,7 @@ fn prepare(
     order: &ApplyRequest,
 ) -> Result<StoredTransaction, ChangeError> {
     rollback::remove_finished(state)
-        .map_err(|error| journal_error("an old journal", told(&error)))?;
+        .map_err(|error| not_begun("an old journal cannot be removed", told(&error)))?;
     let steps = &order.plan.steps;
     let PreparedFiles {
         images,
@@ -195,12 +201,12 @@ fn prepare(
     };
     system.own(&journal.id);
     StoredTransaction::create(system, state, journal, &contents)
-        .map_err(|error| journal_error("the journal", told(&error)))
+        .map_err(|error| not_begun("the journal cannot be written", told(&error)))
 }
 
-pub(super) fn journal_error(what: &str, why: String) -> ChangeError {
-    ChangeError::Journal {
-        what: format!("{what} cannot be written"),
+pub(super) fn not_begun(what: &str, why: String) -> ChangeError {
+    ChangeError::NotBegun {
+        what: what.to_owned(),
         why,
     }
 }
@@ -211,7 +217,7 @@ pub(super) fn run_armed(
     mut transaction: StoredTransaction,
 ) -> Result<StoredTransaction, ChangeError> {
     let guard = Duration::from_secs(transaction.journal.guard_seconds.into());
-    // The state goes first: a guard that wakes up finds something to undo.
+    // The state goes first: a guard that wakes up finds something to roll back.
     let armed = transaction
         .enter(system, TransactionState::Armed, None)
         .map_err(|error| told(&error))
@@ -225,7 +231,7 @@ pub(super) fn run_armed(
             Ok(transaction)
         }
         Err(why) => {
-            // Units that stay start the program beside the journal, so it stays with them: they find nothing to undo, and
+            // Units that stay start the program beside the journal, so it stays with them: they find nothing to roll back, and
             // go.
             if system.disarm().is_ok() {
                 let _ = transaction.forget();
@@ -278,7 +284,9 @@ fn run_step(system: &dyn SystemAccess, step: &PlanStep) -> Result<(), Transactio
         system.edge("a file is changed");
     }
     if !step.rereads().is_empty() {
-        system.reread(step.rereads())?;
+        // Whatever else failed, it is rolled back for the first.
+        let mut failed = system.reread(step.rereads()).into_iter();
+        failed.next().map_or(Ok(()), Err)?;
     }
     Ok(system.set(step)?)
 }
@@ -330,7 +338,7 @@ pub(super) fn roll_back(
         Some(abandoned) => format!("{abandoned} before it was done"),
         None => format!("{step}: {why}"),
     };
-    // It is undone also where a full disk does not take the reason.
+    // It is rolled back also where a full disk does not take the reason.
     let _ = transaction.save_reason(system, &requests::shortened_reason(&reason));
     drop(lock);
     match system.rollback_now(&transaction.journal.id) {
@@ -359,6 +367,18 @@ fn check_not_in_use(facts: &Facts, steps: &[PlanStep]) -> Result<(), ChangeError
             let Some(interface) = port.netdev.known().filter(|name| touched.contains(name)) else {
                 continue;
             };
+            // A kernel that cannot tell has none to tell of; what could not be read may be anything.
+            let unread = match &device.queue_pairs {
+                Reading::Value(_) | Reading::Absent => None,
+                Reading::Denied => Some("not permitted"),
+                Reading::Malformed(found) => Some(found.as_str()),
+            };
+            if let Some(why) = unread {
+                return Err(ChangeError::UsersUnread {
+                    interface: interface.clone(),
+                    why: why.to_owned(),
+                });
+            }
             let pairs = device.queue_pairs.known().into_iter().flatten();
             let users = pairs.filter(|pair| {
                 !matches!(pair.kind.as_str(), "GSI" | "SMI")

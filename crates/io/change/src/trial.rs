@@ -1,4 +1,4 @@
-//! A person's own command under the guard: what it does to files and to the network is undone unless it is confirmed.
+//! A person's own command under the guard: what it does to files and to the network is rolled back unless it is confirmed.
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
@@ -15,14 +15,15 @@ use super::{
     journal::{ChangeJournal, FORMAT, StoredTransaction, TrialChanges},
     new_transaction_id, renderer, rollback,
     system_access::SystemAccess,
-    transaction::{all, journal_error, lock, roll_back, run_armed, settle_interrupted},
+    transaction::{all, lock, not_begun, roll_back, run_armed, settle_interrupted},
 };
 
 /// Where the kernel's settings and those of what lies beside network managers are read from.
-const DEFAULT_WATCHED_FOLDERS: [&str; 8] = [
+const DEFAULT_WATCHED_FOLDERS: [&str; 9] = [
     "/etc/hosts",
     "/etc/network",
     "/etc/nftables.conf",
+    "/etc/resolv.conf",
     "/etc/sysctl.conf",
     "/etc/sysctl.d",
     "/etc/systemd/resolved.conf",
@@ -41,11 +42,11 @@ pub(super) fn run(
     let lock = lock(state)?;
     settle_interrupted(system, state)?;
     rollback::remove_finished(state)
-        .map_err(|error| journal_error("an old journal", told(&error)))?;
+        .map_err(|error| not_begun("an old journal cannot be removed", told(&error)))?;
     let (journal, contents) = journal(system, state, trial)?;
     system.own(&journal.id);
     let transaction = StoredTransaction::create(system, state, journal, &contents)
-        .map_err(|error| journal_error("the journal", told(&error)))?;
+        .map_err(|error| not_begun("the journal cannot be written", told(&error)))?;
     let mut transaction = run_armed(system, transaction)?;
     let limit = Duration::from_secs(trial.command_seconds.into());
     let ended = system.run_trial(&transaction.journal.id, &trial.command, limit);
@@ -66,12 +67,19 @@ pub(super) fn run(
     }
 }
 
+/// Where `/etc/resolv.conf` often leads: its program writes it anew with every change of servers, and with every boot.
+pub(super) fn is_resolver_output(path: &str) -> bool {
+    path.starts_with("/run/") && path.ends_with("resolv.conf")
+}
+
 /// What it has done to files and folders until now.
 pub(super) fn changes(system: &dyn SystemAccess, journal: &ChangeJournal) -> TrialChanges {
     let mut changes = TrialChanges::default();
     // What cannot be read is told when it is to be restored.
     let read = |path: &str| read_current(&system.path(path)).ok().flatten();
-    for image in &journal.images {
+    // From now on the resolver's own file is its affair alone.
+    let images = journal.images.iter();
+    for image in images.filter(|image| !is_resolver_output(&image.path)) {
         let found = read(&image.path);
         if !image.matches_original(found.as_ref()) {
             let left = PlannedContent::of(found.as_ref());
@@ -120,7 +128,7 @@ fn journal(
     let mut tree = BTreeSet::new();
     for root in roots {
         if !Path::new(root).is_absolute() || root.contains("/..") {
-            return Err(journal_error(root, "it is no absolute path".to_owned()));
+            return Err(not_begun(root, "it is no absolute path".to_owned()));
         }
         let place = system.path(root);
         let behind = place.is_symlink().then(|| folder::target(system, root));
@@ -131,7 +139,7 @@ fn journal(
             let below = FolderContents::of(system, &root, MAX_FILES);
             if below.count() > MAX_FILES {
                 let why = format!("it holds more than {MAX_FILES} files");
-                return Err(journal_error(&root, why));
+                return Err(not_begun(&root, why));
             }
             // What is new there goes, also where there was nothing.
             if below.files != [root.as_str()] {
@@ -145,7 +153,7 @@ fn journal(
         .iter()
         .map(|path| {
             let image = FolderImage::of(system, path);
-            image.map_err(|error| journal_error(path, error.to_string()))
+            image.map_err(|error| not_begun(path, error.to_string()))
         })
         .collect();
     let mut images = Vec::new();
@@ -153,7 +161,7 @@ fn journal(
     let mut folders = Vec::new();
     for path in paths {
         let found = read_current(&system.path(&path));
-        let found = found.map_err(|error| journal_error(&path, error.to_string()))?;
+        let found = found.map_err(|error| not_begun(&path, error.to_string()))?;
         images.push(FileImage::new(&path, found.as_ref()));
         contents.push(found.map(|found| found.bytes));
         missing_folders(system, &path, &mut folders);

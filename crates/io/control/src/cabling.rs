@@ -38,7 +38,7 @@ const LINK_UP_LISTEN_TIMEOUT: Duration = Duration::from_secs(15);
 /// For agents to look at their machines before they listen.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// For an agent to put links back.
+/// For an agent to restore links.
 const RESTORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// With everything heard, for what comes late: ten frames of each port. A switch may carry more than was heard of it.

@@ -19,8 +19,8 @@ pub enum CommandVerdict {
 }
 
 impl CommandVerdict {
-    /// Of nodes that were changed; `undone` where a rollback is what was asked for.
-    pub fn of(changes: &ApplyReport, undone: bool) -> Self {
+    /// Of nodes that were changed; `is_rollback` where a rollback is what was asked for.
+    pub fn of(changes: &ApplyReport, is_rollback: bool) -> Self {
         let mut outcomes = changes.nodes.iter().map(|change| change.outcome);
         let is_unknown = |outcome| {
             matches!(
@@ -31,7 +31,7 @@ impl CommandVerdict {
         if outcomes.clone().any(is_unknown) {
             Self::Failed
         } else if outcomes.all(|outcome| {
-            outcome.is_fine() || (undone && outcome == NodeChangeOutcome::RolledBack)
+            outcome.is_fine() || (is_rollback && outcome == NodeChangeOutcome::RolledBack)
         }) {
             Self::Clean
         } else {

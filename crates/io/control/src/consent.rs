@@ -103,11 +103,11 @@ pub fn is_declined_error(error: &(dyn Error + 'static)) -> bool {
         ApplyError::Consent(error) => error.is_no(),
         _ => false,
     });
-    let undone = error.downcast_ref().map(|error| match error {
+    let rolled_back = error.downcast_ref().map(|error| match error {
         RollbackError::Consent(error) => error.is_no(),
         _ => false,
     });
-    applied.or(undone).unwrap_or(false)
+    applied.or(rolled_back).unwrap_or(false)
 }
 
 impl Consent<'_> {

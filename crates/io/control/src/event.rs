@@ -44,7 +44,7 @@ pub enum ControlEvent<'a> {
     },
     /// This is about to be carried out, once it is approved of.
     Planned(&'a ClusterPlan),
-    /// This is about to be undone, once it is approved of.
+    /// This is about to be rolled back, once it is approved of.
     RollbackPlanned(&'a RollbackPlan),
     /// A command is about to be tried.
     TrialBegins,

@@ -56,6 +56,7 @@ pub struct AtomicWrite<'a> {
     temporary: Option<PathBuf>,
     /// `None`: as the process's umask has it.
     mode: Option<u32>,
+    replaces: bool,
     survives_power_cut: bool,
 }
 
@@ -65,6 +66,7 @@ impl<'a> AtomicWrite<'a> {
             path,
             temporary: Some(temporary_name(path)),
             mode: Some(mode),
+            replaces: true,
             survives_power_cut: true,
         }
     }
@@ -86,6 +88,12 @@ impl<'a> AtomicWrite<'a> {
     /// For those who hold no lock: several may write at once, and one of them is the last. What a killed one leaves stays.
     pub fn via_unique_temporary(mut self) -> Self {
         self.temporary = None;
+        self
+    }
+
+    /// What is there stays: an error of the kind `AlreadyExists`.
+    pub fn without_replacing(mut self) -> Self {
+        self.replaces = false;
         self
     }
 
@@ -115,14 +123,25 @@ impl<'a> AtomicWrite<'a> {
         bytes: &[u8],
         prepare: impl FnOnce(&File) -> io::Result<()>,
     ) -> io::Result<()> {
-        let (mut file, temporary) = self.create()?;
-        let written = (|| {
+        self.write_with(operations, |file| {
             let (first, rest) = bytes.split_at(bytes.len() / 2);
-            operations.wrote(&temporary);
             file.write_all(first)?;
             operations.edge("half of a file is written");
             file.write_all(rest)?;
-            prepare(&file)?;
+            prepare(file)
+        })
+    }
+
+    /// For what nobody has in memory: `write_content` does it, and gives it its owner.
+    pub fn write_with(
+        &self,
+        operations: &dyn FileOperations,
+        write_content: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut file, temporary) = self.create()?;
+        let written = (|| {
+            operations.wrote(&temporary);
+            write_content(&mut file)?;
             if let Some(mode) = self.mode {
                 // After the owner: a change of owner takes away what this may give.
                 file.set_permissions(Permissions::from_mode(mode))?;
@@ -131,7 +150,11 @@ impl<'a> AtomicWrite<'a> {
                 operations.sync(&file, &temporary)?;
             }
             operations.edge("a file is written and has no name");
-            operations.rename(&temporary, self.path)
+            if self.replaces {
+                operations.rename(&temporary, self.path)
+            } else {
+                operations.rename_new(&temporary, self.path)
+            }
         })();
         if let Err(error) = written {
             let _ = remove(&temporary);
@@ -155,17 +178,25 @@ impl<'a> AtomicWrite<'a> {
             remove(temporary)?;
             return Ok((options.open(temporary)?, temporary.clone()));
         }
-        for _ in 0..ATTEMPTS {
-            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".crosstie-{}-{number}.partial", process::id());
-            let temporary = parent_folder(self.path).join(name);
-            match options.open(&temporary) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return Ok((other?, temporary)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+        make_under_unique_name(self.path, |temporary| options.open(temporary))
     }
+}
+
+/// Beside `path`, under a name that nobody else uses.
+pub(crate) fn make_under_unique_name<T>(
+    path: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    for _ in 0..ATTEMPTS {
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".crosstie-{}-{number}.partial", process::id());
+        let temporary = parent_folder(path).join(name);
+        match make(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            other => return Ok((other?, temporary)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Writes over the bytes of a file, in the room that it has: for a disk that is full. Whoever is cut off meanwhile leaves it

@@ -7,7 +7,9 @@ use std::{
     path::Path,
 };
 
-use crate::{FileOperations, parent_folder, remove_tree};
+use crate::{
+    FileOperations, create::make_under_unique_name, parent_folder, remove_tree, rename_synced,
+};
 
 /// Those above it have the same mode, where there are none yet.
 pub fn make_folder(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
@@ -24,10 +26,18 @@ pub fn private_folder(operations: &dyn FileOperations, path: &Path) -> io::Resul
 
 fn make_folders_above(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
     let above = parent_folder(path);
-    if above == path || above.is_dir() {
+    if above == path {
         return Ok(());
     }
-    make_folder(operations, above, mode)
+    if !above.is_dir() {
+        return make_folder(operations, above, mode);
+    }
+    match operations.sync_folder(parent_folder(above)) {
+        // Whoever may not look into a folder has made none there.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        // Also where it was there: a killed run may have made it a moment ago.
+        other => other,
+    }
 }
 
 fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Result<()> {
@@ -35,7 +45,7 @@ fn make_one(operations: &dyn FileOperations, path: &Path, mode: u32) -> io::Resu
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         other => other?,
     }
-    // Also where it was there: a killed run may have made it a moment ago.
+    // Also where it was there, for the same reason.
     operations.sync_folder(parent_folder(path))
 }
 
@@ -61,6 +71,35 @@ pub fn private_folder_with(
         return Err(error);
     }
     operations.sync_folder(parent_folder(path))
+}
+
+/// A folder for its owner alone, where nothing is yet (else `AlreadyExists`), with all that `write_content` puts into the one that it is
+/// given. What a killed one leaves stays.
+pub fn new_private_folder(
+    operations: &dyn FileOperations,
+    path: &Path,
+    write_content: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let create = |temporary: &Path| operations.create_folder(temporary, 0o700);
+    let ((), temporary) = make_under_unique_name(path, create)?;
+    let made = write_content(&temporary)
+        .and_then(|()| operations.sync_tree(&temporary))
+        .and_then(|()| operations.rename_new(&temporary, path));
+    if let Err(error) = made {
+        let _ = remove_tree(&temporary);
+        return Err(error);
+    }
+    operations.sync_folder(parent_folder(path))
+}
+
+/// A folder that another program has filled under a temporary name gets its own.
+pub fn publish_folder(
+    operations: &dyn FileOperations,
+    temporary: &Path,
+    path: &Path,
+) -> io::Result<()> {
+    operations.sync_tree(temporary)?;
+    rename_synced(operations, temporary, path)
 }
 
 fn fill(operations: &dyn FileOperations, top: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {

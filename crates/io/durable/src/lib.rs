@@ -19,7 +19,9 @@ pub mod testing;
 
 pub use create::{AtomicWrite, overwrite, temporary_name, write, write_with_metadata};
 pub use error::PathError;
-pub use folder::{make_folder, private_folder, private_folder_with};
+pub use folder::{
+    make_folder, new_private_folder, private_folder, private_folder_with, publish_folder,
+};
 pub use json::{read_bounded, read_json};
 pub use link::{hard_link, hard_link_or_copy, symlink};
 pub use names::{

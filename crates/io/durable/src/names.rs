@@ -6,6 +6,11 @@ use std::{
     path::Path,
 };
 
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with, syncfs},
+    io::Errno,
+};
+
 use crate::FileOperations;
 
 /// The folder that a path is in.
@@ -20,6 +25,24 @@ pub fn parent_folder(path: &Path) -> &Path {
 /// The names in a folder are there after a power cut too.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// One flush of the whole file system, instead of one for each of a thousand small files.
+pub(crate) fn sync_tree(folder: &Path) -> io::Result<()> {
+    Ok(syncfs(File::open(folder)?)?)
+}
+
+/// `AlreadyExists` where there is something, be it an empty folder or a link that leads nowhere.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // NFS and 9p know no such flag: look first, at the price of a gap between the two.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match fs::symlink_metadata(to) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+            Err(error) => Err(error),
+        },
+        renamed => Ok(renamed?),
+    }
 }
 
 /// Whether there was one. A power cut may bring it back.

@@ -23,6 +23,11 @@ pub trait FileOperations {
         fs::rename(from, to)
     }
 
+    /// The same, where nothing is yet.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        names::rename_new(from, to)
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         fs::remove_file(path)
     }
@@ -34,6 +39,11 @@ pub trait FileOperations {
     /// The names in a folder are on the disk then.
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         names::sync_folder(folder)
+    }
+
+    /// All that is in a folder, at any depth, is on the disk then.
+    fn sync_tree(&self, folder: &Path) -> io::Result<()> {
+        names::sync_tree(folder)
     }
 
     /// A moment at which the work may be cut off.

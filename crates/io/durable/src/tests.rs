@@ -11,8 +11,9 @@ use std::{
 };
 
 use crate::{
-    AtomicWrite, FileOperations, PathError, RealDisk, is_absent, is_full, overwrite, parent_folder,
-    private_folder, read_bounded, read_json, sync_folder, write, write_with_metadata,
+    AtomicWrite, FileOperations, PathError, RealDisk, is_absent, is_full, new_private_folder,
+    overwrite, parent_folder, private_folder, read_bounded, read_json, sync_folder, write,
+    write_with_metadata,
 };
 
 fn mode(path: &Path) -> u32 {
@@ -66,6 +67,35 @@ fn a_link_is_replaced_and_what_it_leads_to_stays() {
     write(&RealDisk, &path, b"file", 0o600).unwrap();
     assert!(!path.is_symlink());
     assert_eq!(fs::read(&target).unwrap(), b"target");
+}
+
+/// Also an empty folder, and a link that leads nowhere.
+#[test]
+fn what_is_there_is_not_replaced_by_what_is_to_be_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, empty, link] = ["file", "empty", "link"].map(|name| folder.path().join(name));
+    fs::write(&file, "before").unwrap();
+    fs::create_dir(&empty).unwrap();
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    for path in [&file, &empty, &link] {
+        let new = AtomicWrite::new(path, 0o600).without_replacing();
+        for refused in [
+            new.clone().via_unique_temporary().write(&RealDisk, b"new"),
+            new.write(&RealDisk, b"new"),
+            new_private_folder(&RealDisk, path, |_| Ok(())),
+        ] {
+            let kind = refused.unwrap_err().kind();
+            assert_eq!(kind, io::ErrorKind::AlreadyExists, "{}", path.display());
+        }
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"before");
+    assert!(empty.is_dir() && link.is_symlink());
+    let unfilled = new_private_folder(&RealDisk, &folder.path().join("new"), |new| {
+        fs::write(new.join("half"), "")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert!(is_full(&unfilled.unwrap_err()));
+    assert_eq!(names(folder.path()), ["empty", "file", "link"]);
 }
 
 /// As any new file of whoever runs this.

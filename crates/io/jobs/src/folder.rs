@@ -82,6 +82,11 @@ impl JobOwner {
             home,
         })
     }
+
+    /// Where the user's own manager is reached, as long as there is one.
+    pub(crate) fn runtime(&self) -> String {
+        format!("/run/user/{}", self.user)
+    }
 }
 
 pub(crate) fn is_root() -> bool {

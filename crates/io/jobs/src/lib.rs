@@ -12,12 +12,14 @@ mod log;
 pub mod rank;
 mod start;
 mod stop;
+mod uninstall;
 mod unit;
 mod weights;
 
 use crosstie_launch::job_protocol::{JobCallError, JobReply, JobRequest};
 
 pub use log::{JobLogError, follow};
+pub use uninstall::{remove_ended, running};
 
 /// Everything that a node is asked about jobs, but their logs.
 pub fn handle_request(ask: &JobRequest) -> Result<JobReply, JobCallError> {

@@ -37,6 +37,11 @@ fn end(folder: &JobFolder, others: &[JobFolder]) -> Vec<String> {
         // Its folder stays, so that it can be stopped again.
         return vec![format!("{} is not stopped: {why}", folder.unit())];
     }
+    remove(folder, others)
+}
+
+/// What is left of a job of which nothing runs any more; what could not be removed comes back.
+pub(crate) fn remove(folder: &JobFolder, others: &[JobFolder]) -> Vec<String> {
     let mut left = Vec::new();
     if let Err(why) = linger::release(folder, others) {
         left.push(format!(

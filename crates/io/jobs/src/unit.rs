@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::folder::{ENVIRONMENT, JobFolder, JobOwner, PROGRAM, SystemdManager, is_root};
 
 /// For the engine to end by itself once it is asked; then it is killed.
-const STOP_SECONDS: u64 = 20;
-const STOP_TIMEOUT: Duration = Duration::from_secs(STOP_SECONDS + 25);
+const ENGINE_STOP_TIMEOUT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = ENGINE_STOP_TIMEOUT.saturating_add(Duration::from_secs(25));
 const START_TIMEOUT: Duration = Duration::from_secs(40);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -35,7 +35,7 @@ pub(crate) fn systemd(
         deadline,
         ..CommandLimits::default()
     };
-    let runtime = format!("/run/user/{}", owner.user);
+    let runtime = owner.runtime();
     let environment = [("XDG_RUNTIME_DIR", runtime.as_str())];
     let output = match manager {
         SystemdManager::System => run_with_environment(program, arguments, &[], bounds),
@@ -72,7 +72,7 @@ pub(crate) fn start(folder: &JobFolder, directory: &str) -> Result<(), JobCallEr
         format!("EnvironmentFile={path}/{ENVIRONMENT}"),
         "LimitMEMLOCK=infinity".to_owned(),
         "KillMode=control-group".to_owned(),
-        format!("TimeoutStopSec={STOP_SECONDS}"),
+        format!("TimeoutStopSec={}", ENGINE_STOP_TIMEOUT.as_secs()),
         "OOMPolicy=stop".to_owned(),
         format!("WorkingDirectory={directory}"),
         format!("SyslogIdentifier=crosstie-{}", folder.job),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crosstie_durable::{RealDisk, publish_folder};
 use thiserror::Error;
 
 use crate::ReportProgress;
@@ -79,7 +80,8 @@ impl DiskImage {
                 .arg("--file")
                 .arg(self.directory.join(TREE_ARCHIVE));
             tools::output(&mut command, UNPACK_TIMEOUT)?;
-            std::fs::rename(&partial, &tree).map_err(build::disk("put in place", &tree))?;
+            publish_folder(&RealDisk, &partial, &tree)
+                .map_err(build::disk("put in place", &tree))?;
         }
         lock.remove();
         Ok(tree)

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crosstie_durable::{RealDisk, publish_folder};
+
 use crate::access::{KEY, KEY_PUBLIC};
 use crate::arch::Arch;
 use crate::digest;
@@ -76,7 +78,8 @@ pub(crate) fn keep(set: &Path, profile: &LabProfile, lab: &Path) -> Result<(), L
         make_private(&partial)
             .and_then(|()| copy(lab, &partial, profile))
             .and_then(|()| {
-                std::fs::rename(&partial, set).map_err(LabError::disk("put in place", set))
+                publish_folder(&RealDisk, &partial, set)
+                    .map_err(LabError::disk("put in place", set))
             })
     };
     if outcome.is_err() {

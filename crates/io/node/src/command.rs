@@ -1,5 +1,7 @@
 //! Other programs' output: with a deadline, a bound, a bare environment, and never a shell.
 
+mod complaint;
+
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
@@ -13,6 +15,8 @@ use std::{
 use crosstie_facts::ReadGap;
 use thiserror::Error;
 
+use complaint::{NO_REASON, last_lines, refusal};
+
 use crate::child_processes::{ChildRegistration, is_stopped, time_left, wait_for_killed};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -25,7 +29,7 @@ use rustix::{
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Longest standard error that is read; the rest is drained away.
+/// Longest standard error that is kept, the end of it.
 const MAX_COMPLAINT: usize = 64 << 10;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -53,6 +57,18 @@ pub struct FinishedCommand {
     pub status: ExitStatus,
     pub output: Vec<u8>,
     complaint: Vec<u8>,
+}
+
+impl FinishedCommand {
+    /// The end of what it said, for people: on standard error, or else on its output. Warnings come first there, and the reason
+    /// comes last.
+    pub fn last_words(&self) -> String {
+        let said = [&self.complaint, &self.output].map(|said| last_lines(said));
+        said.into_iter()
+            .flatten()
+            .next()
+            .unwrap_or_else(|| NO_REASON.to_owned())
+    }
 }
 
 /// What `program` prints. One that is not installed is absent; one that asks for root is denied.
@@ -211,7 +227,10 @@ pub fn run_to_its_end(
     Err(RunToEndError::Failed {
         command: format!("{program} {}", arguments.join(" ")),
         status,
-        complaint: last_lines(&mut said).unwrap_or_else(|| "no reason given".to_owned()),
+        complaint: end_of(&mut said)
+            .ok()
+            .and_then(|said| last_lines(&said))
+            .unwrap_or_else(|| NO_REASON.to_owned()),
     })
 }
 
@@ -236,25 +255,13 @@ pub enum RunToEndError {
     },
 }
 
-/// The end of what a program said: there it tells why it failed.
-fn last_lines(said: &mut File) -> Option<String> {
-    let length = said.seek(SeekFrom::End(0)).ok()?;
+fn end_of(said: &mut File) -> io::Result<Vec<u8>> {
+    let length = said.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(MAX_COMPLAINT as u64);
-    said.seek(SeekFrom::Start(start)).ok()?;
-    let mut text = Vec::new();
-    said.take(MAX_COMPLAINT as u64)
-        .read_to_end(&mut text)
-        .ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let last = &lines[lines.len().saturating_sub(3)..];
-    let plain = |line: &&str| line.chars().filter(|c| !c.is_control()).take(200).collect();
-    let last: Vec<String> = last.iter().map(plain).collect();
-    (!last.is_empty()).then(|| last.join("; "))
+    said.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    said.take(MAX_COMPLAINT as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The program's full path, if it is installed and may be run.
@@ -270,29 +277,6 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 fn failed(error: &std::io::Error) -> ReadGap {
     ReadGap::Failed(error.to_string())
-}
-
-fn refusal(status: ExitStatus, complaint: &str) -> ReadGap {
-    let asks_for_root = [
-        "operation not permitted",
-        "permission denied",
-        "must be root",
-        "superuser",
-    ];
-    let lower = complaint.to_lowercase();
-    if asks_for_root.iter().any(|words| lower.contains(words)) {
-        return ReadGap::Denied;
-    }
-    let first: String = complaint
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("no reason given")
-        .chars()
-        .filter(|character| !character.is_control())
-        .take(200)
-        .collect();
-    ReadGap::Failed(format!("{status}: {first}"))
 }
 
 /// A child in a process group of its own, which ends with the value.
@@ -332,7 +316,7 @@ impl Running {
         rustix::fs::fcntl_setfl(&output, OFlags::NONBLOCK)?;
         rustix::fs::fcntl_setfl(&complaint, OFlags::NONBLOCK)?;
         let mut said = Sink::new(limit);
-        let mut complained = Sink::new(MAX_COMPLAINT);
+        let mut complained = Sink::new(MAX_COMPLAINT).keeping_the_end();
         loop {
             let child_ended = wait(&ended, [&output, &complaint], [&said, &complained], until)?;
             said.take(&mut output)?;
@@ -403,6 +387,7 @@ fn wait(
 struct Sink {
     bytes: Vec<u8>,
     limit: usize,
+    keeps_end: bool,
     ended: bool,
     overflowed: bool,
 }
@@ -412,9 +397,16 @@ impl Sink {
         Self {
             bytes: Vec::new(),
             limit,
+            keeps_end: false,
             ended: false,
             overflowed: false,
         }
+    }
+
+    /// Where more comes than it holds, the first of it goes.
+    fn keeping_the_end(mut self) -> Self {
+        self.keeps_end = true;
+        self
     }
 
     /// Reads what is there now: as much as the largest pipe holds, so that one that never ends cannot keep us.
@@ -427,6 +419,10 @@ impl Sink {
             match pipe.read(&mut chunk) {
                 Ok(0) => self.ended = true,
                 Ok(length) => {
+                    if self.keeps_end {
+                        let extra = (self.bytes.len() + length).saturating_sub(self.limit);
+                        self.bytes.drain(..extra);
+                    }
                     let room = self.limit.saturating_sub(self.bytes.len());
                     self.bytes.extend_from_slice(&chunk[..length.min(room)]);
                     self.overflowed |= length > room;
@@ -491,9 +487,6 @@ mod tests {
         let failed = gap("false", &[]);
         let expected = "exit status: 1: no reason given".to_owned();
         assert_eq!(failed, Err(ReadGap::Failed(expected)));
-        let status = ExitStatus::default();
-        let complaint = "dmesg: read kernel buffer failed: Operation not permitted";
-        assert_eq!(refusal(status, complaint), ReadGap::Denied);
     }
 
     /// As it is with apt-get when somebody presses Ctrl-C: the work is stopped, and every child of this process is ended.

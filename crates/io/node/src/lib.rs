@@ -1,6 +1,7 @@
 //! What runs on a node: reading this machine, and captures.
 
 pub mod agent_cache;
+mod boot;
 pub mod cabling;
 pub mod capture;
 mod causes;
@@ -25,6 +26,7 @@ mod stop_flag;
 pub mod trust;
 pub mod worker;
 
+pub use boot::boot_id;
 pub use causes::with_causes;
 pub use collect::{collect, cut_to_allow_list, now};
 pub use counters::counters;

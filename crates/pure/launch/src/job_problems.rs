@@ -1,14 +1,16 @@
 //! What is wrong with a job that runs: ranks that ended, are silent, stopped, or behind a dark cable.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::job_protocol::{RankPhase, RankState, RankStatus};
 
 /// Of a rank that says nothing for longer, the head tells.
-pub const SILENT_SECONDS: u64 = 8;
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(8);
 /// A cable that comes back at once was only renegotiated.
-pub const NO_CARRIER_SECONDS: u64 = 4;
+const NO_CARRIER_TIMEOUT: Duration = Duration::from_secs(4);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct JobProblem {
@@ -26,7 +28,7 @@ pub fn troubles(ranks: &[RankStatus], unanswered: &[(String, String)]) -> Vec<Jo
         };
         for (cable, since) in &state.dark {
             let seconds = status.now.saturating_sub(*since);
-            if seconds >= NO_CARRIER_SECONDS {
+            if seconds >= NO_CARRIER_TIMEOUT.as_secs() {
                 let what = format!("the cable {cable} has been dark for {seconds} s");
                 all.push(trouble(status, what));
             }

@@ -22,17 +22,17 @@ pub enum ChangeRequest {
     Confirm {
         transaction: String,
     },
-    /// Back to before `transaction`, or to before the last one that is in force.
+    /// Everything as it was before `transaction`, or before the last one that is in force.
     Rollback {
         transaction: Option<String>,
-        /// Nothing but these: where another would have to be undone with them, nothing is.
+        /// Nothing but these: where another would have to be rolled back with them, nothing is.
         only: Option<Vec<String>>,
         /// Also where somebody has edited a file since; the edit is kept aside.
         force: bool,
         /// For the journal; nothing where a person asked for it.
         why: Option<String>,
     },
-    /// Back to before the first one, and nothing of this tool left.
+    /// Everything as it was before the first one, and nothing of this tool left.
     Uninstall {
         force: bool,
     },
@@ -97,7 +97,7 @@ pub struct TryCommandResult {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RollbackReport {
-    /// Transactions that are undone now, in the order in which they were.
+    /// Transactions that are rolled back now, in the order in which they were.
     pub transactions: Vec<String>,
     /// Other people's edits, and where they are kept now.
     pub kept: Vec<String>,
@@ -162,7 +162,7 @@ pub enum TransactionState {
 }
 
 impl TransactionState {
-    /// Neither kept nor undone.
+    /// Neither kept nor rolled back.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Confirmed | Self::RolledBack)
     }
@@ -181,7 +181,7 @@ impl TransactionState {
 }
 
 impl TransactionStatus {
-    /// Kept, or not undone yet.
+    /// Kept, or not rolled back yet.
     pub fn is_in_force(&self) -> bool {
         self.state != TransactionState::RolledBack
     }
@@ -240,6 +240,11 @@ pub enum ChangeError {
     #[error("{what} runs on this node now; wait for it to end")]
     Busy { what: String },
     #[error(
+        "jobs of `crosstie launch` run on it, and nothing else could end them: {jobs}; end them first \
+         (crosstie launch stop --all --sudo); nothing was rolled back"
+    )]
+    JobsRun { jobs: String },
+    #[error(
         "another change, {transaction}, {}; wait until it is confirmed, or roll it back first", .state.words()
     )]
     Open {
@@ -253,11 +258,29 @@ pub enum ChangeError {
     )]
     InUse { interface: String, users: String },
     #[error(
-        "this could not be undone: {what}; the command was not run. Pass --force to run it all the same"
+        "whether programs use RDMA on {interface} cannot be read ({why}); end them, or pass --force and break their \
+         connections"
+    )]
+    UsersUnread { interface: String, why: String },
+    #[error(
+        "this could not be restored: {what}; the command was not run. Pass --force to run it all the same"
     )]
     Irreversible { what: String },
     #[error("{what}: {why}; nothing was changed")]
+    NotBegun { what: String, why: String },
+    /// What the node keeps of its changes cannot be read or written. What was changed before stays as it is.
+    #[error("{what}: {why}")]
     Journal { what: String, why: String },
+    #[error(
+        "the confirmation cannot be written: {why}; the change was made, and is rolled back unless it is confirmed"
+    )]
+    NotConfirmed { why: String },
+    #[error(
+        "the guard of a rollback cannot be set up: {why}; change {transaction} was not rolled back"
+    )]
+    NotRolledBack { transaction: String, why: String },
+    #[error("the guard of an earlier change cannot be removed: {why}")]
+    GuardStays { why: String },
     #[error("the guard cannot be set up: {why}; nothing was changed{}", but_installed(.installed))]
     NoGuard {
         why: String,

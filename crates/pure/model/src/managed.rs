@@ -9,7 +9,7 @@ const FILE_MARK: &str = "# Written by crosstie, ";
 const ADVICE: &str = ". Change the cluster file instead: an edit here stops the next plan.\n";
 const BLOCK_BEGIN: &str = "# crosstie begin ";
 const BLOCK_END: &str = "# crosstie end\n";
-/// Why an undone block leaves the very bytes that were there before.
+/// Why a block that is removed leaves the very bytes that were there before.
 const NO_FILE: &str = " (there was no file)";
 const NO_NEWLINE: &str = " (the line above had no end)";
 

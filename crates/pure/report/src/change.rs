@@ -15,8 +15,20 @@ pub struct ApplyReport {
     pub nodes: Vec<NodeChange>,
     /// Present where the cluster is neither as planned nor as it was before.
     pub half_configured: Option<HalfConfigured>,
-    /// Of `rollback`: what was to be undone, and where.
+    /// Of `rollback`: what was to be rolled back, and where.
     pub rollback: Option<RollbackPlan>,
+    /// Likewise, where some nodes made it and others did not; programs see that in `nodes`.
+    #[serde(skip)]
+    pub half_rolled_back: Option<HalfRolledBack>,
+}
+
+/// Some nodes are rolled back from a run and others are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HalfRolledBack {
+    rolled_back: Vec<String>,
+    others: Vec<String>,
+    /// The command that rolls back the others too.
+    again: String,
 }
 
 /// Some nodes of a run are confirmed and others are not.
@@ -26,7 +38,7 @@ pub struct HalfConfigured {
     pub others: Vec<String>,
     /// The command that changes the others too.
     pub again: String,
-    /// The command that undoes this run.
+    /// The command that rolls this run back.
     pub undo: String,
 }
 
@@ -112,19 +124,38 @@ impl ApplyReport {
             nodes,
             half_configured: None,
             rollback: None,
+            half_rolled_back: None,
         }
     }
 
-    /// Where this run left the cluster half configured: with the commands that change the others too, and that undo it.
-    pub fn half_configured(&self, again: &str, undo: &str) -> Option<HalfConfigured> {
-        let named = |wanted: fn(NodeChangeOutcome) -> bool| -> Vec<String> {
-            let nodes = self.nodes.iter();
-            let nodes = nodes.filter(|change| wanted(change.outcome));
-            nodes.map(|change| change.node.clone()).collect()
+    fn named(&self, wanted: fn(NodeChangeOutcome) -> bool) -> Vec<String> {
+        let nodes = self.nodes.iter();
+        let nodes = nodes.filter(|change| wanted(change.outcome));
+        nodes.map(|change| change.node.clone()).collect()
+    }
+
+    /// Where a rollback was made on some nodes alone: with the command that finishes it.
+    pub fn half_rolled_back(&self, again: &str) -> Option<HalfRolledBack> {
+        let half = HalfRolledBack {
+            rolled_back: self.named(|outcome| outcome == NodeChangeOutcome::RolledBack),
+            others: self.named(|outcome| {
+                matches!(
+                    outcome,
+                    NodeChangeOutcome::Refused
+                        | NodeChangeOutcome::NotBegun
+                        | NodeChangeOutcome::Failed
+                )
+            }),
+            again: again.to_owned(),
         };
+        (!half.rolled_back.is_empty() && !half.others.is_empty()).then_some(half)
+    }
+
+    /// Where this run left the cluster half configured: with the commands that change the others too, and that roll it back.
+    pub fn half_configured(&self, again: &str, undo: &str) -> Option<HalfConfigured> {
         let half = HalfConfigured {
-            confirmed: named(|outcome| outcome == NodeChangeOutcome::Confirmed),
-            others: named(|outcome| !outcome.is_fine()),
+            confirmed: self.named(|outcome| outcome == NodeChangeOutcome::Confirmed),
+            others: self.named(|outcome| !outcome.is_fine()),
             again: again.to_owned(),
             undo: undo.to_owned(),
         };
@@ -134,29 +165,45 @@ impl ApplyReport {
 
 impl HalfConfigured {
     pub(crate) fn sentence(&self) -> String {
-        let be = |nodes: &[String]| if nodes.len() == 1 { "is" } else { "are" };
-        format!(
-            "The cluster is half configured: {} {} confirmed, and {} {} not.",
-            self.confirmed.join(", "),
-            be(&self.confirmed),
-            self.others.join(", "),
-            be(&self.others),
-        )
+        half("configured", (&self.confirmed, "confirmed"), &self.others)
     }
 
     fn view(&self, palette: Palette, out: &mut String) {
-        line(
-            palette,
-            &[TextSpan::new(TextTone::Alarm, self.sentence())],
-            out,
+        let commands = [("finish", &*self.again), ("rollback", &*self.undo)];
+        view_half(&self.sentence(), &commands, palette, out);
+    }
+}
+
+impl HalfRolledBack {
+    fn view(&self, palette: Palette, out: &mut String) {
+        let sentence = half(
+            "rolled back",
+            (&self.rolled_back, "rolled back"),
+            &self.others,
         );
-        for (label, command) in [("finish", &self.again), ("undo", &self.undo)] {
-            let spans = [
-                TextSpan::new(TextTone::Quiet, format!("  {label:<8}")),
-                TextSpan::command(TextTone::Accent, command),
-            ];
-            line(palette, &spans, out);
-        }
+        view_half(&sentence, &[("finish", &self.again)], palette, out);
+    }
+}
+
+fn half(what: &str, (done, are): (&[String], &str), others: &[String]) -> String {
+    let be = |nodes: &[String]| if nodes.len() == 1 { "is" } else { "are" };
+    format!(
+        "The cluster is half {what}: {} {} {are}, and {} {} not.",
+        done.join(", "),
+        be(done),
+        others.join(", "),
+        be(others),
+    )
+}
+
+fn view_half(sentence: &str, commands: &[(&str, &str)], palette: Palette, out: &mut String) {
+    line(palette, &[TextSpan::new(TextTone::Alarm, sentence)], out);
+    for (label, command) in commands {
+        let spans = [
+            TextSpan::new(TextTone::Quiet, format!("  {label:<10}")),
+            TextSpan::command(TextTone::Accent, command),
+        ];
+        line(palette, &spans, out);
     }
 }
 
@@ -164,11 +211,11 @@ pub fn schema() -> schemars::Schema {
     crate::document::document_schema::<ApplyReport>()
 }
 
-/// Nodes and what became of them; `undone` where a rollback is what was asked for.
-pub fn view(changes: &ApplyReport, undone: bool, palette: Palette) -> String {
+/// Nodes and what became of them; `is_rollback` where a rollback is what was asked for.
+pub fn view(changes: &ApplyReport, is_rollback: bool, palette: Palette) -> String {
     let row = |change: &NodeChange| {
         let (mut tone, words) = change.words();
-        if undone && change.outcome == NodeChangeOutcome::RolledBack {
+        if is_rollback && change.outcome == NodeChangeOutcome::RolledBack {
             tone = TextTone::Good;
         }
         let cells = vec![
@@ -191,6 +238,9 @@ pub fn view(changes: &ApplyReport, undone: bool, palette: Palette) -> String {
         }
     }
     if let Some(half) = &changes.half_configured {
+        half.view(palette, &mut out);
+    }
+    if let Some(half) = &changes.half_rolled_back {
         half.view(palette, &mut out);
     }
     out
@@ -221,6 +271,37 @@ mod tests {
         changes.half_configured = changes.half_configured(again, undo);
         let text = view(&changes, false, Palette::Plain);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_rollback_that_a_node_refused_says_what_finishes_it() {
+        let seen = |second: NodeChangeOutcome| {
+            let nodes = [
+                ("spark-a", NodeChangeOutcome::RolledBack),
+                ("spark-b", second),
+            ];
+            let nodes = nodes.map(|(node, outcome)| NodeChange::new(node, outcome));
+            let mut changes = ApplyReport::new(nodes.into());
+            changes.half_rolled_back = changes.half_rolled_back("crosstie rollback --run 7");
+            view(&changes, true, Palette::Plain)
+        };
+        for other in [
+            NodeChangeOutcome::Refused,
+            NodeChangeOutcome::NotBegun,
+            NodeChangeOutcome::Failed,
+        ] {
+            let text = seen(other);
+            assert!(
+                text.ends_with(
+                    "The cluster is half rolled back: spark-a is rolled back, and spark-b is not.\n  \
+                     finish  crosstie rollback --run 7\n"
+                ),
+                "{text}"
+            );
+        }
+        for other in [NodeChangeOutcome::RolledBack, NodeChangeOutcome::Unchanged] {
+            assert!(!seen(other).contains("half"), "{other:?}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a rollback is about to undo and where, for people and for programs.
+//! What is about to be rolled back and where, for people and for programs.
 
 use crosstie_model::change::{TransactionKind, TransactionState, TransactionStatus};
 use schemars::JsonSchema;
@@ -8,17 +8,17 @@ use crate::text::{Palette, TableRow, TextSpan, TextTone, table};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RollbackPlan {
-    /// The run that is undone; of a change from before there were runs, its transaction. Absent where nothing is in force.
+    /// The run that is rolled back; of a change from before there were runs, its transaction. Absent where nothing is in force.
     pub run: Option<String>,
     pub nodes: Vec<NodeRollbackPlan>,
 }
 
-/// Of one node: transactions that are undone, a reason why none is, or an error.
+/// Of one node: transactions that are rolled back, a reason why none is, or an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeRollbackPlan {
     #[serde(rename = "host")]
     pub node: String,
-    /// Newest first, which is the order in which they are undone.
+    /// Newest first, which is the order in which they are rolled back.
     pub transactions: Vec<TransactionStatus>,
     pub left_alone: Option<RollbackSkipReason>,
     /// Why it could not be asked.
@@ -40,7 +40,7 @@ impl RollbackSkipReason {
         match self {
             Self::NotPartOfIt => "not part of it",
             Self::AlreadyRolledBack => "already rolled back",
-            Self::NothingToUndo => "nothing to undo",
+            Self::NothingToUndo => "nothing to roll back",
         }
     }
 }
@@ -71,7 +71,7 @@ impl NodeRollbackPlan {
 }
 
 impl RollbackPlan {
-    /// Whether any node has something to undo.
+    /// Whether any node has something to roll back.
     pub fn has_work(&self) -> bool {
         self.nodes.iter().any(|node| !node.transactions.is_empty())
     }
@@ -94,8 +94,8 @@ pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
     let width = names.max().unwrap_or(0);
     for node in &plan.nodes {
         let name = || TextSpan::new(TextTone::Strong, format!("{:<width$}", node.node));
-        let undone = node.transactions.iter();
-        rows.extend(undone.map(|one| TableRow::Cells(2, transaction(name(), one))));
+        let listed = node.transactions.iter();
+        rows.extend(listed.map(|one| TableRow::Cells(2, transaction(name(), one))));
         let told = match (&node.error, node.left_alone) {
             (Some(error), _) => Some((TextTone::Alarm, format!("could not be asked: {error}"))),
             (None, Some(why)) => Some((TextTone::Quiet, format!("left alone: {}", why.words()))),

@@ -33,9 +33,9 @@ pub enum ConfigurationState {
     /// Nothing of this tool's is in force.
     Unconfigured,
     Confirmed,
-    /// Neither confirmed nor undone yet.
+    /// Neither confirmed nor rolled back yet.
     Pending,
-    /// Nothing is in force: the last change was undone.
+    /// Nothing is in force: the last change was rolled back.
     RolledBack,
 }
 

@@ -121,8 +121,8 @@ impl CommandContext {
         command.flag("force", force).to_string()
     }
 
-    /// What undoes a run.
-    pub fn undo(&self, run: &str) -> String {
+    /// What rolls a run back.
+    pub fn rollback(&self, run: &str) -> String {
         let command = self.command(CommandVerb::Rollback);
         command.option("run", Some(run)).to_string()
     }

@@ -8,7 +8,9 @@ use crate::text::{Palette, printable, wrap};
 pub fn rollback_notice(palette: Palette) -> String {
     const NOTICE: &str = "Rolled back unless you keep it: files of the network managers, /etc/hosts, sysctl and nftables files, \
          the resolver's and udev's, and those of --file; links, addresses, routes, rules and the firewall; sysctls of \
-         interfaces. Not rolled back: other files, packages, services, processes that it leaves running, kernel modules, tc.";
+         interfaces. Not rolled back: other files, pipes, sockets and device files; of links, names, tc, ethtool, XDP, virtual \
+         functions, a bond's primary port, costs and VLANs of bridge ports, and settings of tunnels and VRFs; forwarding \
+         tables, neighbours, IPsec, WireGuard's peers; packages, services, processes that it leaves running, kernel modules.";
     let lines = wrap(NOTICE, palette.prose(0)).into_iter();
     lines.map(|line| line + "\n").collect()
 }

@@ -104,7 +104,7 @@ impl<'a> CutNode<'a> {
         self.edges.insert(operation, names.collect());
     }
 
-    /// Whether the node is back by itself, or keeps what was confirmed.
+    /// Whether the node is rolled back by itself, or keeps what was confirmed.
     pub fn cut(&self, job: Job) -> &'static str {
         self.cut_at(job, || ())
     }
@@ -150,7 +150,7 @@ impl<'a> CutNode<'a> {
             return "kept";
         }
         if found == self.before {
-            return "back";
+            return "rolled back";
         }
         // A guard that was cut off while it was armed, or on its way out, is cleared away by whatever command comes next.
         let odd = changed_lines(&self.before, &found);

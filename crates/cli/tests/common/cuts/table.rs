@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Cut, Edges, Job, Operation};
 
-/// The code that decides how a change goes: the steps, what is planned of them, and how they are done and undone.
+/// The code that decides how a change goes: the steps, what is planned of them, and how they are done and rolled back.
 const SOURCES: [&str; 4] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../io/change/src"),
     concat!(env!("CARGO_MANIFEST_DIR"), "/../io/durable/src"),
@@ -14,7 +14,7 @@ const SOURCES: [&str; 4] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../pure/model/src/plan"),
 ];
 const END: &str = "\
-**back**: every file below `/etc`, its owner, mode and time, and every value of the ports are what they were.
+**rolled back**: every file below `/etc`, its owner, mode and time, and every value of the ports are what they were.
 **kept**: the node is confirmed, and was rolled back byte for byte when it was asked to. **next**: all but units of a guard that was
 not armed yet, or was about to go, is what it was, and the next command removed them. An empty cell has not been tried.
 

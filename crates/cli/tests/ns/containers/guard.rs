@@ -28,7 +28,7 @@ struct Armed {
     before: Instant,
 }
 
-/// Armed, with the command done and nobody left to confirm or to undo it.
+/// Armed, with the command done and nobody left to confirm it or to roll it back.
 fn armed_and_alone(lab: &Lab, node: &str) -> Armed {
     let after = Instant::now();
     let mut controller = Command::new(crosstie())

@@ -1,7 +1,10 @@
 //! `crosstie launch llama` with programs that stand in for llama.cpp's, on nodes without verbs: what counts as an answer, and
 //! that TCP is never taken for RDMA. llama.cpp itself needs a machine's Soft-RoCE.
 
-use crate::common::jobs::{JobLab, PROGRAMS};
+use crate::common::{
+    changes::json,
+    jobs::{JobLab, PROGRAMS},
+};
 
 /// Listens where it is told to: `-H ADDRESS -p PORT`.
 const RPC_SERVER: &str = r#"#!/bin/sh
@@ -102,6 +105,13 @@ fn a_server_counts_as_started_once_it_has_answered_twice_the_same() {
         said.contains("spark-b: ") && said.contains(":50052 is taken"),
         "{said}"
     );
+    // Nothing else could end it once its folder is gone.
+    let refused = json(&jobs.lab, &jobs.cluster, 1, &["uninstall", "--yes"]);
+    for node in refused["nodes"].as_array().unwrap() {
+        assert_eq!(node["outcome"], "refused", "{refused:#}");
+        let why = node["why"].as_str().unwrap();
+        assert!(why.contains("crosstie launch stop"), "{why}");
+    }
     // Its unit is gone by the time that it is stopped, as when the other rank's end was quicker.
     jobs.sh("spark-a", ENDS_BEFORE_ITS_STOP);
     jobs.json(true, 0, &["stop"]);

@@ -77,7 +77,7 @@ fn rollback_on_a_full_disk() {
     place.is_usable();
 }
 
-/// The guard, too: what a command did before it filled the disk is undone.
+/// The guard, too: what a command did before it filled the disk is rolled back.
 #[test]
 fn guard_on_a_full_disk_restores_the_default_route() {
     let place = ChangedNode::new();

@@ -1,4 +1,4 @@
-//! Several runs on the same nodes: what a rollback undoes where, a cluster that is half configured, and a controller that
+//! Several runs on the same nodes: what is rolled back where, a cluster that is half configured, and a controller that
 //! ends late.
 
 use std::{

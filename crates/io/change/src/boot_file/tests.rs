@@ -73,3 +73,32 @@ fn a_boot_does_not_wait_for_ever() {
     assert_eq!(failed.iter().filter(|error| missing(error)).count(), 2);
     assert_eq!(failed.len(), 3, "{failed:?}");
 }
+
+/// A card whose firmware hangs takes 10 seconds for each request.
+#[test]
+fn a_port_that_gives_no_answer_keeps_no_other_waiting() {
+    const CLASS: &str = "sys/class/infiniband/mlx5_0/tc/1/traffic_class";
+    let root = tree(&[(CLASS, "")]);
+    let boot = BootUnitSettings {
+        format: 1,
+        down: Vec::new(),
+        ports: vec![BootPortSettings {
+            interface: "eth1".to_owned(),
+            device: "mlx5_0".to_owned(),
+            port: 1,
+            pfc: Some(vec![3]),
+            traffic_class: Some(106),
+            dscp: Some([("26".to_owned(), 3), ("27".to_owned(), 3)].into()),
+            ..BootPortSettings::default()
+        }],
+    };
+    // It panics when it is asked once more.
+    let silence = Script::default().then(Err(NetlinkError::Silent(Duration::from_secs(10))));
+    let mut node = node(root.path(), &silence);
+    let failed = set_all(&mut node, &boot, Duration::ZERO);
+    assert!(
+        matches!(failed[..], [StepError::Kernel { .. }]),
+        "{failed:?}"
+    );
+    assert_eq!(fs::read_to_string(root.path().join(CLASS)).unwrap(), "106");
+}

@@ -95,7 +95,7 @@ pub(super) fn arm(
     write_unit(machine, WAIT_UNIT, &wait)?;
     machine.edge("the guard's units are written");
     run("systemctl", &["daemon-reload"])?;
-    // Back once the program says that it waits.
+    // It returns once the program says that it waits.
     run("systemctl", &["restart", WAIT_UNIT])?;
     check(until)
 }
@@ -209,7 +209,7 @@ pub(super) fn disarm(machine: &NodeSystem) -> Result<(), GuardSetupError> {
     Ok(())
 }
 
-/// By systemd, so that it goes on when this process and its connection are gone. What could not be restored comes back.
+/// By systemd, so that it goes on when this process and its connection are gone. Returns what could not be restored.
 pub(super) fn rollback_now(
     machine: &NodeSystem,
     transaction: &str,

@@ -2,8 +2,6 @@
 
 mod command_record;
 mod guard;
-mod older_journal;
-mod older_routes;
 #[cfg(any(test, feature = "rehearsal"))]
 mod rehearsal;
 mod trial;
@@ -11,14 +9,13 @@ mod wait;
 
 use std::{
     fs::{self, File},
-    io,
-    os::unix::fs::OpenOptionsExt,
+    io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
     thread,
     time::Duration,
 };
 
-use crosstie_durable::{self as durable, FileOperations, RealDisk};
+use crosstie_durable::{self as durable, AtomicWrite, FileOperations};
 use crosstie_model::{Facts, PlanStep, change::TryCommandResult, plan::ConfigReload};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -28,7 +25,6 @@ use super::{
     error::{
         GuardRunError, GuardSetupError, ManagerError, RollbackObstacle, StepError, TrialError,
     },
-    journal::RuntimeSnapshot,
     program::run,
     renderer,
     session::{INTERRUPTED_REASON, SessionTransaction},
@@ -36,6 +32,7 @@ use super::{
     system_access::SystemAccess,
 };
 use crosstie_node::{
+    boot_id,
     child_processes::is_stopped,
     network_state::{self, NetworkState, SnapshotScope},
     with_causes,
@@ -65,8 +62,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn boot(&self) -> String {
-        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        id.unwrap_or_default().trim().to_owned()
+        boot_id()
     }
 
     fn uptime(&self) -> Duration {
@@ -82,7 +78,7 @@ impl SystemAccess for NodeSystem {
     }
 
     fn store_program(&self, path: &Path) -> io::Result<()> {
-        store_program(path)
+        store_program(self, Path::new(OWN_PROGRAM), path)
     }
 
     fn arm(
@@ -121,37 +117,37 @@ impl SystemAccess for NodeSystem {
         step::apply(step, &mut NodeRuntime::machine())
     }
 
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError> {
+        let mut failed = Vec::new();
         if then.contains(&ConfigReload::Units) {
-            run("systemctl", &["daemon-reload"])?;
+            let read = run("systemctl", &["daemon-reload"]);
+            failed.extend(read.err().map(ManagerError::from));
         }
-        renderer::reconfigure(then)
+        failed.extend(renderer::reconfigure(then));
+        failed
     }
 
-    fn render_at_boot(&self) -> Result<(), ManagerError> {
+    fn render_at_boot(&self) -> Vec<ManagerError> {
         renderer::render_at_boot()
     }
 
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
+    fn before(&self, interfaces: &[String]) -> NetworkState {
         let (network, obstacles) =
             network_state::snapshot(&SnapshotScope::Interfaces(interfaces.to_vec()));
         for obstacle in obstacles {
             tracing::warn!("a rollback leaves it is then: {}", with_causes(&obstacle));
         }
-        RuntimeSnapshot {
-            network: Some(network),
-            ..RuntimeSnapshot::default()
-        }
+        network
     }
 
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>) {
         let (network, obstacles) = network_state::snapshot(&SnapshotScope::Everything);
-        let before = RuntimeSnapshot {
-            network: Some(network),
-            ..RuntimeSnapshot::default()
-        };
         let obstacles = obstacles.iter().map(|obstacle| with_causes(obstacle));
-        (before, obstacles.collect())
+        (network, obstacles.collect())
+    }
+
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState {
+        network_state::snapshot(earlier.scope()).0
     }
 
     fn run_trial(
@@ -167,15 +163,12 @@ impl SystemAccess for NodeSystem {
         CommandRecord::of(self, transaction).end_command()
     }
 
-    fn reread_all(&self) -> Result<(), ManagerError> {
+    fn reread_all(&self) -> Vec<ManagerError> {
         renderer::reread_all()
     }
 
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
-        match &before.network {
-            Some(network) => restore_network(network),
-            None => older_journal::restore(&self.facts(), before),
-        }
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle> {
+        restore_network(before)
     }
 }
 
@@ -217,32 +210,88 @@ fn restore_network(before: &NetworkState) -> Vec<RollbackObstacle> {
 }
 
 /// The running program, also when its file has been replaced since. A later boot has only this.
-fn store_program(path: &Path) -> io::Result<()> {
-    let own = fs::read_link(OWN_PROGRAM)?;
-    let linked = own.starts_with(INSTALLED_FOLDER) && fs::hard_link(&own, path).is_ok();
-    if linked {
-        // It may have come over the network a moment ago.
-        File::open(path)?.sync_all()?;
-        return durable::sync_folder(durable::parent_folder(path));
+fn store_program(disk: &dyn FileOperations, running: &Path, path: &Path) -> io::Result<()> {
+    let own = fs::read_link(running)?;
+    // It may have come over the network a moment ago, so it is synced as a copy is.
+    if own.starts_with(INSTALLED_FOLDER) && durable::hard_link(disk, &own, path, |_| Ok(())).is_ok()
+    {
+        return Ok(());
     }
-    // Half of it would be no program, and in the way of the next try.
-    let unfinished = durable::temporary_name(path);
-    durable::remove(&unfinished)?;
-    copy_program(&unfinished)
-        .and_then(|()| durable::rename_synced(&RealDisk, &unfinished, path))
-        .inspect_err(|_| {
-            let _ = durable::remove(&unfinished);
-        })
+    let mut program = File::open(running)?;
+    AtomicWrite::new(path, 0o700).write_with(disk, |copy| io::copy(&mut program, copy).map(drop))
 }
 
-fn copy_program(path: &Path) -> io::Result<()> {
-    let mut own = File::open(OWN_PROGRAM)?;
-    let mut options = File::options();
-    let mut copy = options
-        .write(true)
-        .create_new(true)
-        .mode(0o700)
-        .open(path)?;
-    io::copy(&mut own, &mut copy)?;
-    copy.sync_all()
+/// Whether the file is a copy of the running program.
+pub(super) fn is_own_program(path: &Path) -> bool {
+    is_same_content(Path::new(OWN_PROGRAM), path).unwrap_or(false)
+}
+
+fn is_same_content(first: &Path, second: &Path) -> io::Result<bool> {
+    let (first, second) = (File::open(first)?, File::open(second)?);
+    if first.metadata()?.len() != second.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut first, mut second) = (BufReader::new(first), BufReader::new(second));
+    loop {
+        let (one, other) = (first.fill_buf()?, second.fill_buf()?);
+        let length = one.len().min(other.len());
+        if length == 0 {
+            return Ok(one.len() == other.len());
+        }
+        if one[..length] != other[..length] {
+            return Ok(false);
+        }
+        first.consume(length);
+        second.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use crosstie_durable::{RealDisk, testing::at_every_cut};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// The guard starts what has the name: half of it would be no program.
+    #[test]
+    fn the_program_is_stored_whole_or_not_at_all() {
+        let prepare = || {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("own"), "program").unwrap();
+            symlink(folder.path().join("own"), folder.path().join("exe")).unwrap();
+            folder
+        };
+        let stored = |folder: &TempDir| folder.path().join("crosstie");
+        at_every_cut(
+            prepare,
+            |disk, folder| store_program(disk, &folder.path().join("exe"), &stored(folder)),
+            |folder, place| {
+                let found = fs::read_to_string(stored(folder)).ok();
+                assert!(
+                    found.as_ref().is_none_or(|found| found == "program"),
+                    "{place}"
+                );
+                assert!(found.is_some() || !place.is_done, "{place}");
+                // What a cut has left is not in the way of the next try.
+                store_program(&RealDisk, &folder.path().join("exe"), &stored(folder)).unwrap();
+                let mode = fs::metadata(stored(folder)).unwrap().permissions().mode();
+                assert_eq!(mode & 0o7777, 0o700, "{place}");
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "{place}");
+            },
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn the_running_program_is_the_one_that_is_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("crosstie");
+        store_program(&RealDisk, Path::new(OWN_PROGRAM), &path).unwrap();
+        let [own, copy] =
+            [Path::new(OWN_PROGRAM), &path].map(|path| fs::metadata(path).unwrap().len());
+        assert_eq!(own, copy);
+    }
 }

@@ -20,7 +20,8 @@ use crate::error::TrialError;
 const MAX_OUTPUT_BYTES: usize = 16 << 10;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// As root, with a usual environment, in a group of its own that ends with it. `record` tells others of it, should this
+/// As root, with a usual environment, in a group of its own, which is killed at the deadline. What a command that
+/// has ended left running goes on. `record` tells others of it, should this
 /// process be killed meanwhile.
 pub(super) fn run(
     record: &CommandRecord,

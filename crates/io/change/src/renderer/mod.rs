@@ -1,5 +1,9 @@
 //! Those who configure network interfaces, told to read their files again: a file for each entry of the model's list that files are
 //! written for, of the same name. One interface at a time, and nothing else is brought up or down.
+//!
+//! Every one of them is asked, whatever came of the others: a rollback is done as far as it can be.
+
+mod programs;
 
 use crosstie_model::{
     Renderer,
@@ -9,20 +13,19 @@ use crosstie_model::{
     with_every_renderer,
 };
 
-use crate::{error::ManagerError, program::run};
+use crate::error::ManagerError;
+use programs::ManagerPrograms;
 
 /// What one of them does when files have changed.
 pub(crate) trait RendererControl {
     /// Reads the files of these interfaces, which are its own, and configures them anew.
-    fn reconfigure(&self, changes: &[&InterfaceChange]) -> Result<(), ManagerError>;
+    fn reconfigure(&self, changes: &[&InterfaceChange], programs: &mut ManagerPrograms<'_>);
 
     /// Reads all files again, if it is there and runs. They changed under a person's own hands: nothing is brought up or down for it.
-    fn reread(&self) -> Result<(), ManagerError>;
+    fn reread(&self, programs: &mut ManagerPrograms<'_>);
 
     /// Of a generator: makes its files anew before any manager starts.
-    fn render_at_boot(&self) -> Result<(), ManagerError> {
-        Ok(())
-    }
+    fn render_at_boot(&self, _programs: &mut ManagerPrograms<'_>) {}
 
     /// Units that read its files at boot, besides a manager's own.
     fn units(&self) -> &'static [&'static str] {
@@ -76,49 +79,52 @@ fn in_order() -> impl Iterator<Item = &'static dyn RendererControl> {
 }
 
 /// Interfaces configured anew, each by its own manager and by nobody else's.
-pub(crate) fn reconfigure(then: &[ConfigReload]) -> Result<(), ManagerError> {
+pub(crate) fn reconfigure(then: &[ConfigReload]) -> Vec<ManagerError> {
+    let mut programs = ManagerPrograms::of_machine();
+    reconfigure_with(then, &mut programs);
+    programs.failed()
+}
+
+fn reconfigure_with(then: &[ConfigReload], programs: &mut ManagerPrograms<'_>) {
     let interfaces = then.iter().filter_map(|reread| match reread {
         ConfigReload::Interface(change) => Some(change),
         ConfigReload::Units => None,
     });
     let interfaces: Vec<&InterfaceChange> = interfaces.collect();
-    let reconfigure = |control: &dyn RendererControl, is_own: &dyn Fn(Renderer) -> bool| {
+    let mut reconfigure = |control: &dyn RendererControl, is_own: &dyn Fn(Renderer) -> bool| {
         let own = interfaces.iter().copied();
         let own: Vec<&InterfaceChange> = own.filter(|change| is_own(change.by)).collect();
-        if own.is_empty() {
-            return Ok(());
+        if !own.is_empty() {
+            control.reconfigure(&own, programs);
         }
-        control.reconfigure(&own)
     };
     for (generator, control) in GENERATORS {
-        reconfigure(*control, &|by| by.generator() == Some(*generator))?;
+        reconfigure(*control, &|by| by.generator() == Some(*generator));
     }
     for (manager, control) in MANAGERS.iter().rev() {
-        reconfigure(*control, &|by| by.manager() == *manager)?;
+        reconfigure(*control, &|by| by.manager() == *manager);
     }
-    Ok(())
 }
 
 /// All of them read their files again.
-pub(crate) fn reread_all() -> Result<(), ManagerError> {
-    in_order().try_for_each(RendererControl::reread)
+pub(crate) fn reread_all() -> Vec<ManagerError> {
+    let mut programs = ManagerPrograms::of_machine();
+    in_order().for_each(|control| control.reread(&mut programs));
+    programs.failed()
 }
 
 /// Before the managers start.
-pub(crate) fn render_at_boot() -> Result<(), ManagerError> {
-    in_order().try_for_each(RendererControl::render_at_boot)
+pub(crate) fn render_at_boot() -> Vec<ManagerError> {
+    let mut programs = ManagerPrograms::of_machine();
+    in_order().for_each(|control| control.render_at_boot(&mut programs));
+    programs.failed()
 }
 
 /// Whether a manager runs.
 pub(crate) fn is_any_running() -> bool {
-    MANAGERS.iter().any(|(manager, _)| is_running(manager))
-}
-
-fn is_running(manager: &Manager) -> bool {
-    let unit = manager
-        .service()
-        .map(|service| format!("{service}.service"));
-    unit.is_some_and(|unit| run("systemctl", &["is-active", &unit]).is_ok())
+    let programs = ManagerPrograms::of_machine();
+    let mut managers = MANAGERS.iter();
+    managers.any(|(manager, _)| programs.is_running(manager))
 }
 
 /// Whatever reads their files at boot.
@@ -136,7 +142,59 @@ pub(crate) fn files() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use crosstie_model::plan::ValueChange;
+
     use super::*;
+    use crate::error::ExternalProgramError;
+
+    fn change(name: &str, by: Renderer) -> ConfigReload {
+        ConfigReload::Interface(InterfaceChange {
+            name: name.to_owned(),
+            by,
+            addresses: ValueChange {
+                from: Vec::new(),
+                to: Vec::new(),
+            },
+            mtu: ValueChange {
+                from: None,
+                to: None,
+            },
+        })
+    }
+
+    #[test]
+    fn whatever_fails_every_manager_is_asked_for_every_interface() {
+        let asked = RefCell::new(Vec::new());
+        let run = |program: &str, arguments: &[&str], _| {
+            let command = format!("{program} {}", arguments.join(" "));
+            asked.borrow_mut().push(command.clone());
+            if arguments.contains(&"show") {
+                let profiles = ["crosstie-eth1", "crosstie-eth2"];
+                return Ok(profiles.map(|name| format!("{name}:/etc/x\n")).concat());
+            }
+            let complaint = String::new();
+            Err(ExternalProgramError::Failed { command, complaint })
+        };
+        let mut programs = ManagerPrograms::of(&run);
+        let changes = [
+            change("eth1", Renderer::NetworkManager),
+            change("eth2", Renderer::NetworkManager),
+            change("eth3", Renderer::Networkd),
+            change("eth4", Renderer::Networkd),
+        ];
+        reconfigure_with(&changes, &mut programs);
+        let failed = programs.failed();
+        let asked = asked.take();
+        for wanted in ["crosstie-eth1", "crosstie-eth2", "eth3", "eth4"] {
+            let is_asked = asked.iter().any(|command| command.ends_with(wanted));
+            assert!(is_asked, "{wanted}: {asked:#?}");
+            let mut told = failed.iter().map(ToString::to_string);
+            let is_told = told.any(|told| told.contains(wanted));
+            assert!(is_told, "{wanted}: {failed:#?}");
+        }
+    }
 
     #[test]
     fn a_rollback_at_boot_comes_before_whatever_reads_network_files() {

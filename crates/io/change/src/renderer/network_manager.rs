@@ -1,71 +1,59 @@
 //! `NetworkManager`.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use crosstie_model::{facts::net::Manager, plan::InterfaceChange};
 
-use super::{RendererControl, is_running, writer};
-use crate::{
-    error::{ExternalProgramError, ManagerError},
-    program::run,
-};
+use super::{ManagerPrograms, RendererControl, writer};
 
 /// It reads this when it starts, if it is there, and writes what it has in mind at any time.
 const STATE: &str = "/var/lib/NetworkManager/NetworkManager.state";
 
-/// In seconds, as nmcli takes it.
-const UP_TIMEOUT: &str = "40";
-const CONNECT_TIMEOUT: &str = "20";
+const UP_TIMEOUT: Duration = Duration::from_secs(40);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(super) struct NetworkManager;
 
 impl RendererControl for NetworkManager {
-    fn reconfigure(&self, changes: &[&InterfaceChange]) -> Result<(), ManagerError> {
-        reload()?;
-        let known = run(
-            "nmcli",
-            &["-t", "-f", "NAME,FILENAME", "connection", "show"],
-        )?;
+    fn reconfigure(&self, changes: &[&InterfaceChange], programs: &mut ManagerPrograms<'_>) {
+        reload(programs);
+        let profiles = ["-t", "-f", "NAME,FILENAME", "connection", "show"];
+        let Some(known) = programs.run("nmcli", &profiles) else {
+            return;
+        };
         for change in changes {
             let profile = writer(change.by).profile(&change.name);
             if known
                 .lines()
                 .any(|line| line.split(':').next() == Some(&profile))
             {
-                let up = ["--wait", UP_TIMEOUT, "connection", "up", "id", &profile];
-                run("nmcli", &up)?;
+                let wait = programs.seconds_left(UP_TIMEOUT);
+                let up = ["--wait", &wait, "connection", "up", "id", &profile];
+                programs.run("nmcli", &up);
             } else if !change.addresses.to.is_empty()
-                && let Some(before) = saved_profile(&change.name)
+                && let Some(before) = saved_profile(&change.name, programs)
             {
                 // Our profile is gone: what was there before takes over. `device connect` would make a new one where there
                 // was none, as for an address that somebody set by hand.
-                let up = [
-                    "--wait",
-                    CONNECT_TIMEOUT,
-                    "connection",
-                    "up",
-                    "uuid",
-                    &before,
-                ];
-                let _ = run("nmcli", &[&up[..], &["ifname", &change.name]].concat());
+                let wait = programs.seconds_left(CONNECT_TIMEOUT);
+                let up = ["--wait", &wait, "connection", "up", "uuid", &before];
+                let _ = programs.ask("nmcli", &[&up[..], &["ifname", &change.name]].concat());
             }
         }
-        Ok(())
     }
 
-    fn reread(&self) -> Result<(), ManagerError> {
-        if !is_running(&Manager::NetworkManager) {
-            return Ok(());
+    fn reread(&self, programs: &mut ManagerPrograms<'_>) {
+        if !programs.is_running(&Manager::NetworkManager) {
+            return;
         }
         let remembered = fs::read_to_string(STATE).unwrap_or_default();
-        reload()?;
+        reload(programs);
         if !remembered
             .lines()
             .any(|line| line == "NetworkingEnabled=false")
         {
-            run("nmcli", &["networking", "on"])?;
+            programs.run("nmcli", &["networking", "on"]);
         }
-        Ok(())
     }
 
     fn files(&self) -> &'static [&'static str] {
@@ -74,14 +62,11 @@ impl RendererControl for NetworkManager {
 }
 
 /// Of those that fit the interface, one that lies in a file of its own or of a generator's, by its number.
-fn saved_profile(interface: &str) -> Option<String> {
+fn saved_profile(interface: &str, programs: &ManagerPrograms<'_>) -> Option<String> {
     let shown = ["-t", "-f", "CONNECTIONS", "device", "show", interface];
-    let available = run("nmcli", &shown).ok()?;
-    let known = run(
-        "nmcli",
-        &["-t", "-f", "UUID,FILENAME", "connection", "show"],
-    )
-    .ok()?;
+    let available = programs.ask("nmcli", &shown).ok()?;
+    let profiles = ["-t", "-f", "UUID,FILENAME", "connection", "show"];
+    let known = programs.ask("nmcli", &profiles).ok()?;
     saved_of(&available, &known)
 }
 
@@ -103,11 +88,10 @@ fn saved_of(available: &str, known: &str) -> Option<String> {
     uuids.find(|uuid| is_saved(uuid)).map(str::to_owned)
 }
 
-fn reload() -> Result<(), ExternalProgramError> {
+fn reload(programs: &mut ManagerPrograms<'_>) {
     // Whether an interface keeps its addresses without a carrier stands in its own configuration.
-    run("nmcli", &["general", "reload", "conf"])?;
-    run("nmcli", &["connection", "reload"])?;
-    Ok(())
+    programs.run("nmcli", &["general", "reload", "conf"]);
+    programs.run("nmcli", &["connection", "reload"]);
 }
 
 #[cfg(test)]

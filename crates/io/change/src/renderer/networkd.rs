@@ -2,25 +2,22 @@
 
 use crosstie_model::{facts::net::Manager, plan::InterfaceChange};
 
-use super::{RendererControl, is_running};
-use crate::{error::ManagerError, program::run};
+use super::{ManagerPrograms, RendererControl};
 
 pub(super) struct Networkd;
 
 impl RendererControl for Networkd {
-    fn reconfigure(&self, changes: &[&InterfaceChange]) -> Result<(), ManagerError> {
-        run("networkctl", &["reload"])?;
+    fn reconfigure(&self, changes: &[&InterfaceChange], programs: &mut ManagerPrograms<'_>) {
+        programs.run("networkctl", &["reload"]);
         for change in changes {
-            run("networkctl", &["reconfigure", &change.name])?;
+            programs.run("networkctl", &["reconfigure", &change.name]);
         }
-        Ok(())
     }
 
-    fn reread(&self) -> Result<(), ManagerError> {
-        if is_running(&Manager::Networkd) {
-            run("networkctl", &["reload"])?;
+    fn reread(&self, programs: &mut ManagerPrograms<'_>) {
+        if programs.is_running(&Manager::Networkd) {
+            programs.run("networkctl", &["reload"]);
         }
-        Ok(())
     }
 
     fn files(&self) -> &'static [&'static str] {

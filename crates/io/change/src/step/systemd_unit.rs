@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use crosstie_model::plan::SystemdUnit;
 
 use super::{ApplyStep, NodeRuntime};
-use crate::{error::StepError, program::run};
+use crate::{distribution, error::StepError, program::run};
 
 impl ApplyStep for SystemdUnit {
     fn apply(&self, _node: &mut NodeRuntime) -> Result<(), StepError> {
@@ -13,8 +13,8 @@ impl ApplyStep for SystemdUnit {
     }
 
     /// `systemctl enable` makes it.
-    fn links(&self, _path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
-        let wants = "/etc/systemd/system/multi-user.target.wants";
-        vec![format!("{wants}/{}", self.name)]
+    fn links(&self, path: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
+        let units = distribution::installed(&path("/")).folders.units;
+        vec![format!("{units}/multi-user.target.wants/{}", self.name)]
     }
 }

@@ -10,7 +10,9 @@ use crosstie_model::change::{ChangeReply, ChangeRequest};
 
 use super::{
     super::{
-        guard_run, journal::StoredTransaction, rollback::RollbackMoment,
+        guard_run,
+        journal::{FORMAT, StoredTransaction},
+        rollback::RollbackMoment,
         system_access::SystemAccess,
     },
     files::{ask, configured, rollback, status, trial},
@@ -103,7 +105,7 @@ fn a_damaged_state_of_a_confirmed_change_rolls_nothing_back() {
 /// It is no damage, and `uninstall --force` does not throw it away.
 #[test]
 fn a_journal_of_another_build_is_left_to_that_build() {
-    for format in [1, 2] {
+    for format in [1, FORMAT, FORMAT + 1] {
         let model = Model::new();
         configured(&model);
         let journal = in_journal(&model, "journal.json");
@@ -122,6 +124,21 @@ fn a_journal_of_another_build_is_left_to_that_build() {
         }
         assert!(journal.exists());
     }
+}
+
+/// The advice to use the build that wrote it would lead nowhere: it is this one.
+#[test]
+fn a_journal_that_this_very_program_wrote_and_cannot_read_is_damaged() {
+    let model = Model::new();
+    configured(&model);
+    let journal = in_journal(&model, "journal.json");
+    fs::copy("/proc/self/exe", in_journal(&model, "crosstie")).unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, text.replace("\"steps\"", "\"stepq\"")).unwrap();
+    let said = ask(&model, &ChangeRequest::Status).unwrap_err().to_string();
+    assert!(said.contains("uninstall --force"), "{said}");
+    ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+    assert_eq!(status(&model).transactions, []);
 }
 
 /// It could do nothing, and would be started again for ever.
@@ -206,4 +223,23 @@ fn what_a_rollback_left_of_the_network_is_tried_again_by_uninstall() {
     model.network_refused.store(false, Ordering::SeqCst);
     assert_eq!(uninstall(), [""; 0]);
     assert_eq!((model.tree(), model.kernel()), before);
+}
+
+/// A cut leaves nothing behind that is not tried again.
+#[test]
+fn what_is_left_of_the_network_is_not_forgotten_where_another_try_is_cut_off() {
+    let uninstall = || ChangeRequest::Uninstall { force: false };
+    for edge in 1.. {
+        let model = Model::new();
+        configured(&model);
+        model.network_refused.store(true, Ordering::SeqCst);
+        ask(&model, &rollback(false)).unwrap();
+        let died = model.dying(edge, || ask(&model, &uninstall())).is_none();
+        let found = StoredTransaction::all(&model.state()).unwrap().remove(0);
+        let left = found.progress.unrestored_network;
+        assert!(left[0].contains("enp1s0f0np0"), "at {edge}: {left:?}");
+        if !died {
+            break;
+        }
+    }
 }

@@ -2,11 +2,15 @@
 
 use std::{fmt::Write, fs, path::Path, sync::atomic::Ordering, thread};
 
-use crosstie_model::change::{ChangeError, ChangeReply, ChangeRequest, TryRequest};
+use crosstie_model::{
+    PlanStep,
+    change::{ChangeError, ChangeReply, ChangeRequest, TryRequest},
+    plan::{Packages, ValueChange},
+};
 use crosstie_plan::simulated_node::SimulatedNode;
 
 use super::{
-    super::{handle_request_with, journal::StoredTransaction, system_access::SystemAccess},
+    super::{handle_request_with, journal::StoredTransaction},
     model::{Model, Tree},
 };
 
@@ -27,7 +31,7 @@ const INTRODUCTION: &str = "\
 
 An edge is a moment at which something has just reached the disk or the kernel. Here each operation is cut off at each of
 its edges, in each of three ways, on a copy of a Spark's files in a temporary root; then the node is left to itself.
-**back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
+**rolled back**: files, modes, owners and kernel values are what they were. **kept**: they are what was planned, as confirmed.
 **next**: nothing was changed yet and no guard was armed, and the next command clears away what is left. Afterwards the
 node takes a change and rolls it back. There is no fourth outcome.
 
@@ -118,7 +122,7 @@ fn at_every_edge(title: &str, prepare: fn(&Model), work: fn(&Model)) -> String {
             let found = shape(&model);
             let outcome = match (found == before, found == after) {
                 (true, _) if left => "next",
-                (true, _) => "back",
+                (true, _) => "rolled back",
                 (false, true) => "kept",
                 (false, false) => panic!("{place}: {}", difference(&found, &before)),
             };
@@ -183,7 +187,7 @@ fn apply_only(model: &Model) {
 }
 
 #[test]
-fn whatever_is_cut_off_is_kept_or_undone() {
+fn whatever_is_cut_off_is_kept_or_rolled_back() {
     let tables = thread::scope(|scope| {
         [
             scope.spawn(|| {
@@ -247,15 +251,17 @@ fn a_second_change_waits_and_a_repeated_one_is_nothing() {
 #[test]
 fn a_rollback_ends_whatever_stands_in_its_way() {
     let (before, _) = ends();
-    for failing in ["managers", "interface"] {
+    let vanished = ["enP2p1s0f1np1", "enp1s0f1np1"];
+    for failing in ["managers", "interfaces"] {
         let model = Model::new();
         apply_and_confirm(&model);
         if failing == "managers" {
             model.managers_fail.store(true, Ordering::SeqCst);
         } else {
-            let name = "enp1s0f1np1";
-            assert!(model.kernel().interfaces.contains_key(name));
-            model.vanished.lock().unwrap().insert(name.to_owned());
+            for name in vanished {
+                assert!(model.kernel().interfaces.contains_key(name));
+                model.vanished.lock().unwrap().insert(name.to_owned());
+            }
         }
         let asked = ChangeRequest::Rollback {
             transaction: None,
@@ -267,6 +273,11 @@ fn a_rollback_ends_whatever_stands_in_its_way() {
             panic!("{failing}: it did not end");
         };
         assert!(!outcome.left.is_empty(), "{failing}: nothing is said");
+        let is_told = |name: &str| outcome.left.iter().any(|line| line.contains(name));
+        assert!(
+            failing == "managers" || vanished.into_iter().all(is_told),
+            "{outcome:?}"
+        );
         assert_eq!(model.armed(), None, "{failing}: a guard is left");
         assert_eq!(model.tree(), before.0, "{failing}");
         if failing == "managers" {
@@ -313,7 +324,7 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
             .lock()
             .unwrap()
             .extend(refused.map(str::to_owned));
-        let left = taken_back(&model);
+        let left = left_by_rollback(&model);
         match refused {
             None => assert!(
                 shape(&model) == before,
@@ -329,8 +340,8 @@ fn kernel_values_are_restored_and_one_that_is_not_holds_up_no_other() {
     }
 }
 
-/// What could not be undone.
-fn taken_back(model: &Model) -> Vec<String> {
+/// What could not be restored.
+fn left_by_rollback(model: &Model) -> Vec<String> {
     let asked = ChangeRequest::Rollback {
         transaction: None,
         only: None,
@@ -345,32 +356,47 @@ fn taken_back(model: &Model) -> Vec<String> {
 
 #[test]
 fn a_file_that_cannot_be_restored_holds_up_no_other() {
-    let (before, after) = ends();
-    let new = after.0.keys().find(|path| {
-        let is_file = !path.ends_with('/');
-        is_file && !before.0.contains_key(*path)
-    });
-    let path = new.unwrap();
+    const PATH: &str = "/etc/hosts";
+    let (mut before, after) = ends();
     let model = Model::new();
     apply_and_confirm(&model);
-    let place = model.path(path);
-    fs::remove_file(&place).unwrap();
-    fs::create_dir(&place).unwrap();
-    let left = taken_back(&model);
-    assert!(left.iter().any(|line| line.contains(path)), "{left:?}");
+    let journal = StoredTransaction::all(&model.state()).unwrap().remove(0);
+    let mut images = journal.journal.images.iter();
+    let index = images.position(|image| image.path == PATH).unwrap();
+    fs::write(journal.folder.join(format!("before-{index}")), "damaged").unwrap();
+    let left = left_by_rollback(&model);
+    assert!(left.iter().any(|line| line.contains(PATH)), "{left:?}");
     assert_eq!(model.armed(), None);
-    fs::remove_dir(&place).unwrap();
-    // Folders that were made for it could not go with it.
-    let files = |tree: &Tree| -> Tree {
-        let files = tree.iter().filter(|(path, _)| !path.ends_with('/'));
-        files
-            .map(|(path, file)| (path.clone(), file.clone()))
-            .collect()
-    };
-    assert_eq!(files(&model.tree()), files(&before.0));
-    assert_eq!(model.kernel(), before.1);
+    before.0.insert(PATH.to_owned(), after.0[PATH].clone());
+    assert!(
+        shape(&model) == before,
+        "{}",
+        difference(&shape(&model), &before)
+    );
     let all = StoredTransaction::all(&model.state()).unwrap();
     assert!(all.iter().all(|found| !found.progress.state.is_open()));
+}
+
+/// No rollback removes packages, and one at a boot says so, too.
+#[test]
+fn packages_that_stay_are_told_whenever_it_is_rolled_back() {
+    for ends in [Model::time_is_up, Model::lose_power] {
+        let model = Model::new();
+        let mut order = model.order();
+        let packages = PlanStep::from(Packages {
+            names: vec!["rdma-core".to_owned()],
+            installed: ValueChange {
+                from: false,
+                to: true,
+            },
+        });
+        order.plan.steps.insert(0, packages);
+        ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap();
+        ends(&model);
+        let found = StoredTransaction::all(&model.state()).unwrap();
+        let left = &found[0].progress.left;
+        assert_eq!(left[..], ["the packages rdma-core stay installed"]);
+    }
 }
 
 #[test]
@@ -398,6 +424,6 @@ fn managers_that_do_not_read_the_old_files_are_told_of() {
     };
     ask(&model, &ChangeRequest::Try(trial)).unwrap();
     model.managers_fail.store(true, Ordering::SeqCst);
-    let left = taken_back(&model);
+    let left = left_by_rollback(&model);
     assert!(told(&left), "{left:?}");
 }

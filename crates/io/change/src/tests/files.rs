@@ -91,7 +91,7 @@ fn what_others_write_beside_our_block_stays() {
 }
 
 #[test]
-fn changes_are_undone_newest_first_and_nothing_is_left() {
+fn changes_are_rolled_back_newest_first_and_nothing_is_left() {
     let model = Model::new();
     let before = model.tree();
     configured(&model);
@@ -225,7 +225,7 @@ fn what_a_kept_trial_left_is_no_drift() {
     assert!(edited.wanted.contains("crosstie try"), "{edited:?}");
     keep(&model, &format!("{ours}# mine again\n"));
     assert_eq!(status(&model).drift, before);
-    // What is undone is not kept any more.
+    // What is rolled back is not kept any more.
     ask(&model, &rollback(true)).unwrap();
     ask(&model, &rollback(true)).unwrap();
     fs::write(model.path(FILE), format!("{ours}# mine\n")).unwrap();
@@ -233,7 +233,7 @@ fn what_a_kept_trial_left_is_no_drift() {
     assert!(drift.iter().any(|drift| drift.what == FILE), "{drift:?}");
 }
 
-fn kept(model: &Model, command: &[&str]) {
+pub(super) fn kept(model: &Model, command: &[&str]) {
     let ChangeReply::Armed(armed) = trial(model, command) else {
         panic!()
     };

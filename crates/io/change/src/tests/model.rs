@@ -1,10 +1,12 @@
 //! A machine that can die at any edge.
 
+mod trial;
+
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::PermissionsExt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -22,7 +24,13 @@ use crosstie_model::{
     change::{ApplyRequest, TryCommandResult},
     plan::ConfigReload,
 };
-use crosstie_node::{netlink::NetlinkError, network_state::NetworkRestoreObstacle};
+use crosstie_node::{
+    netlink::NetlinkError,
+    network_state::{
+        NetworkRestoreObstacle, NetworkState, SnapshotScope,
+        testing::{TestInterface, covered, state},
+    },
+};
 use crosstie_plan::simulated_node::SimulatedNode;
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -36,7 +44,6 @@ use super::super::{
         StepError, TrialError,
     },
     guard_run,
-    journal::{LinkSnapshot, RuntimeSnapshot},
     rollback::RollbackMoment,
     system_access::SystemAccess,
 };
@@ -60,12 +67,16 @@ pub(super) struct Model {
     pub(super) vanished: Mutex<BTreeSet<String>>,
     /// systemctl is killed as soon as it is started, as in a session that ends.
     pub(super) systemctl_fails: AtomicBool,
+    /// The same, from when a guard is armed.
+    pub(super) arming_fails: AtomicBool,
     /// The same, from when a guard should go.
     pub(super) guard_stays: AtomicBool,
     /// systemd does not say whether a guard waits.
     pub(super) systemd_is_silent: AtomicBool,
     /// The kernel takes nothing of the network.
     pub(super) network_refused: AtomicBool,
+    /// The kernel does not tell its addresses.
+    pub(super) addresses_are_unread: AtomicBool,
     /// Settings that the kernel does not take.
     pub(super) refused: Mutex<BTreeSet<String>>,
     /// The disk takes nothing any more.
@@ -120,6 +131,13 @@ impl Model {
         Self::of(facts)
     }
 
+    /// One of which something else is read.
+    pub(super) fn with_facts(change: impl FnOnce(&mut Facts)) -> Self {
+        let mut facts = spark().clone();
+        change(&mut facts);
+        Self::of(facts)
+    }
+
     fn of(facts: Facts) -> Self {
         // In memory: thousands of files are synced to disk.
         let root = tempfile::tempdir_in("/dev/shm")
@@ -148,9 +166,11 @@ impl Model {
             managers_fail: AtomicBool::new(false),
             vanished: Mutex::default(),
             systemctl_fails: AtomicBool::new(false),
+            arming_fails: AtomicBool::new(false),
             guard_stays: AtomicBool::new(false),
             systemd_is_silent: AtomicBool::new(false),
             network_refused: AtomicBool::default(),
+            addresses_are_unread: AtomicBool::default(),
             refused: Mutex::default(),
             is_read_only: AtomicBool::default(),
             ended_commands: Mutex::default(),
@@ -212,7 +232,7 @@ impl Model {
             return;
         }
         for step in &plan(&self.facts).steps {
-            self.reread(step.rereads()).unwrap();
+            assert!(self.reread(step.rereads()).is_empty());
             self.set(step).unwrap();
         }
     }
@@ -280,11 +300,25 @@ impl Model {
         }
     }
 
-    fn ask_managers(&self) -> Result<(), ManagerError> {
-        if self.managers_fail.load(Ordering::SeqCst) {
-            return Err(failed("networkctl reload", "the manager does not answer").into());
-        }
-        Ok(())
+    fn network(&self, scope: &SnapshotScope) -> NetworkState {
+        let kernel = self.kernel.lock().unwrap();
+        let is_unread = self.addresses_are_unread.load(Ordering::SeqCst);
+        let interfaces = kernel.interfaces.iter().map(|(name, found)| {
+            let interface = kernel.facts.network.interface(name).unwrap();
+            TestInterface {
+                name: name.clone(),
+                up: interface.up.known() == Some(&true),
+                mtu: found.mtu.map_or(0, |mtu| mtu.0),
+                addresses: (!is_unread).then(|| found.addresses.clone()),
+            }
+        });
+        state(scope, &self.boot(), &interfaces.collect::<Vec<_>>())
+    }
+
+    fn ask_managers(&self) -> Vec<ManagerError> {
+        let is_failing = self.managers_fail.load(Ordering::SeqCst);
+        let error = || failed("networkctl reload", "the manager does not answer").into();
+        is_failing.then(error).into_iter().collect()
     }
 
     fn facts_of(&self, kernel: &SimulatedNode) -> Facts {
@@ -331,8 +365,7 @@ impl SystemAccess for Model {
     }
 
     fn store_program(&self, path: &Path) -> io::Result<()> {
-        self.edge("the program is copied");
-        fs::write(path, "program")
+        write(self, path, b"program", 0o700)
     }
 
     fn arm(
@@ -347,6 +380,8 @@ impl SystemAccess for Model {
             path: path.display().to_string(),
             source,
         })?;
+        let is_killed = self.arming_fails.load(Ordering::SeqCst);
+        self.systemctl_fails.fetch_or(is_killed, Ordering::SeqCst);
         self.systemctl()
     }
 
@@ -403,65 +438,40 @@ impl SystemAccess for Model {
         applied.map_err(|stale| failed("a step", &stale.to_string()).into())
     }
 
-    fn reread(&self, then: &[ConfigReload]) -> Result<(), ManagerError> {
-        self.ask_managers().inspect_err(|_| {
-            // It gave up in the middle.
-            let mut kernel = self.kernel.lock().unwrap();
-            for reread in then {
-                if let ConfigReload::Interface(change) = reread {
-                    let interface = kernel.interfaces.get_mut(&change.name).unwrap();
-                    interface.addresses.clear();
-                }
-            }
-        })?;
+    fn reread(&self, then: &[ConfigReload]) -> Vec<ManagerError> {
+        let mut failures = self.ask_managers();
+        let is_failing = !failures.is_empty();
         let mut kernel = self.kernel.lock().unwrap();
-        for reread in then {
-            if let ConfigReload::Interface(change) = reread {
-                if self.vanished.lock().unwrap().contains(&change.name) {
-                    let why = format!("there is no {}", change.name);
-                    return Err(failed("networkctl reconfigure", &why).into());
-                }
-                let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+        for change in then.iter().filter_map(ConfigReload::interface) {
+            let interface = kernel.interfaces.get_mut(&change.name).unwrap();
+            if is_failing {
+                // It gave up in the middle.
+                interface.addresses.clear();
+            } else if self.vanished.lock().unwrap().contains(&change.name) {
+                let why = format!("there is no {}", change.name);
+                failures.push(failed("networkctl reconfigure", &why).into());
+            } else {
                 interface.addresses.clone_from(&change.addresses.to);
                 interface.mtu = change.mtu.to;
             }
         }
-        Ok(())
+        failures
     }
 
-    fn render_at_boot(&self) -> Result<(), ManagerError> {
+    fn render_at_boot(&self) -> Vec<ManagerError> {
         self.ask_managers()
     }
 
-    fn before(&self, interfaces: &[String]) -> RuntimeSnapshot {
-        let kernel = self.kernel.lock().unwrap();
-        let links = interfaces.iter().map(|name| {
-            let found = &kernel.interfaces[name];
-            let interface = kernel.facts.network.interface(name).unwrap();
-            LinkSnapshot {
-                name: name.clone(),
-                mtu: found.mtu.map(|mtu| mtu.0),
-                up: interface.up.known().copied(),
-                addresses: found.addresses.clone(),
-                ..LinkSnapshot::default()
-            }
-        });
-        RuntimeSnapshot {
-            links: links.collect(),
-            ..RuntimeSnapshot::default()
-        }
+    fn before(&self, interfaces: &[String]) -> NetworkState {
+        self.network(&SnapshotScope::Interfaces(interfaces.to_vec()))
     }
 
-    fn full_runtime_snapshot(&self) -> (RuntimeSnapshot, Vec<String>) {
-        let names = self
-            .kernel
-            .lock()
-            .unwrap()
-            .interfaces
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>();
-        (self.before(&names), Vec::new())
+    fn full_runtime_snapshot(&self) -> (NetworkState, Vec<String>) {
+        (self.network(&SnapshotScope::Everything), Vec::new())
+    }
+
+    fn snapshot_like(&self, earlier: &NetworkState) -> NetworkState {
+        self.network(earlier.scope())
     }
 
     fn run_trial(
@@ -470,27 +480,7 @@ impl SystemAccess for Model {
         command: &[String],
         _deadline: Duration,
     ) -> Result<TryCommandResult, TrialError> {
-        // `write PATH TEXT`, `remove PATH`, `link PATH TARGET` in place of a folder, `move PATH TARGET` with a link in its
-        // place, or `many PATH COUNT` in a new one.
-        let path = self.path(&command[1]);
-        match command[0].as_str() {
-            "write" => fs::write(path, &command[2]).unwrap(),
-            "link" => {
-                fs::remove_dir_all(&path).unwrap();
-                symlink(self.path(&command[2]), path).unwrap();
-            }
-            "move" => {
-                fs::rename(&path, self.path(&command[2])).unwrap();
-                symlink(self.path(&command[2]), path).unwrap();
-            }
-            "many" => {
-                fs::create_dir(&path).unwrap();
-                for number in 0..command[2].parse::<u32>().unwrap() {
-                    fs::write(path.join(number.to_string()), "").unwrap();
-                }
-            }
-            _ => fs::remove_file(path).unwrap(),
-        }
+        self.change_by_hand(command);
         Ok(TryCommandResult {
             status: Some(0),
             output: String::new(),
@@ -505,11 +495,11 @@ impl SystemAccess for Model {
         Ok(())
     }
 
-    fn reread_all(&self) -> Result<(), ManagerError> {
+    fn reread_all(&self) -> Vec<ManagerError> {
         self.ask_managers()
     }
 
-    fn restore_runtime(&self, before: &RuntimeSnapshot) -> Vec<RollbackObstacle> {
+    fn restore_runtime(&self, before: &NetworkState) -> Vec<RollbackObstacle> {
         if self.network_refused.load(Ordering::SeqCst) {
             return vec![RollbackObstacle::Network(NetworkRestoreObstacle::Kernel {
                 what: "the address of enp1s0f0np0".to_owned(),
@@ -517,17 +507,23 @@ impl SystemAccess for Model {
                 source: NetlinkError::Refused(Errno::BUSY),
             })];
         }
+        let now = self.network(&SnapshotScope::Everything);
+        let now: BTreeMap<String, TestInterface> = covered(&now)
+            .map(|interface| (interface.name.clone(), interface))
+            .collect();
         let mut kernel = self.kernel.lock().unwrap();
         let vanished = self.vanished.lock().unwrap();
-        for link in &before.links {
-            if vanished.contains(&link.name) {
-                continue;
+        for wanted in covered(before).filter(|wanted| !vanished.contains(&wanted.name)) {
+            let now = &now[&wanted.name];
+            let found = kernel.interfaces.get_mut(&wanted.name).unwrap();
+            found.addresses = wanted.addresses.unwrap_or_else(|| found.addresses.clone());
+            if wanted.mtu != now.mtu {
+                found.mtu = Some(Mtu(wanted.mtu));
             }
-            let found = kernel.interfaces.get_mut(&link.name).unwrap();
-            found.addresses.clone_from(&link.addresses);
-            found.mtu = link.mtu.map(Mtu);
-            let interface = kernel.facts.network.interface_mut(&link.name).unwrap();
-            interface.up = link.up.map_or(Reading::Absent, Reading::Value);
+            if wanted.up != now.up {
+                let interface = kernel.facts.network.interface_mut(&wanted.name).unwrap();
+                interface.up = Reading::Value(wanted.up);
+            }
         }
         Vec::new()
     }
@@ -580,7 +576,7 @@ impl FileOperations for Model {
         let unsynced = self.unsynced.folders();
         assert!(
             unsynced.is_empty() || name == "a file has its name",
-            "{name}: a power cut may take back what got a name in {unsynced:?}"
+            "{name}: a power cut may take the name that something got in {unsynced:?}"
         );
         if number == self.dies_at.load(Ordering::SeqCst) {
             resume_unwind(Box::new(Died));

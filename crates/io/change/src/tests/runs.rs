@@ -1,9 +1,11 @@
-//! Which transactions a rollback undoes, and which change a process may end.
+//! Which transactions are rolled back, and which change a process may end.
 
 use std::{fs, sync::atomic::Ordering, time::Duration};
 
-use crosstie_model::change::{
-    ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest,
+use crosstie_model::{
+    Reading,
+    change::{ChangeError, ChangeReply, ChangeRequest, TransactionState, TryRequest},
+    facts::rdma::QueuePairFacts,
 };
 
 use super::{
@@ -58,7 +60,7 @@ fn in_force(model: &Model) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_change_that_nobody_has_seen_is_not_undone_along_with_another() {
+fn a_change_that_nobody_has_seen_is_not_rolled_back_along_with_another() {
     let model = Model::new();
     let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &first);
@@ -160,12 +162,14 @@ fn a_rollback_that_is_cut_off_is_left_to_its_guard() {
 fn a_guard_that_stays_has_its_program() {
     let model = Model::new();
     let before = (model.tree(), model.kernel());
-    model.systemctl_fails.store(true, Ordering::SeqCst);
+    model.arming_fails.store(true, Ordering::SeqCst);
     let asked = ask(&model, &ChangeRequest::Apply(Box::new(model.order())));
     assert!(
         matches!(asked, Err(ChangeError::NoGuard { .. })),
         "{asked:?}"
     );
+    assert!(model.armed().is_some());
+    model.arming_fails.store(false, Ordering::SeqCst);
     model.systemctl_fails.store(false, Ordering::SeqCst);
     model.time_is_up();
     assert_eq!(model.armed(), None);
@@ -214,7 +218,7 @@ fn what_was_left_is_shown_beside_a_file_whose_path_it_names() {
 }
 
 /// What `status` says of a change whose step failed, for `abandoned` or by itself.
-fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
+fn why_it_was_rolled_back(abandoned: Option<&'static str>) -> String {
     const SYSCTL: &str = "net.ipv4.conf.enP2p1s0f1np1.arp_ignore";
     let model = Model::with_sysctls(&[SYSCTL], "0");
     model.refused.lock().unwrap().insert(SYSCTL.to_owned());
@@ -235,11 +239,11 @@ fn why_it_was_undone(abandoned: Option<&'static str>) -> String {
 #[test]
 fn status_tells_a_step_that_failed_from_a_controller_that_was_interrupted() {
     assert_eq!(
-        why_it_was_undone(None),
+        why_it_was_rolled_back(None),
         "setting net.ipv4.conf.enP2p1s0f1np1.arp_ignore: '1' cannot be written to /proc/sys/net/ipv4/conf/enP2p1s0f1np1/arp_ignore: Read-only file system (os error 30)"
     );
     assert_eq!(
-        why_it_was_undone(Some(INTERRUPTED_REASON)),
+        why_it_was_rolled_back(Some(INTERRUPTED_REASON)),
         "its controller was interrupted before it was done"
     );
 }
@@ -288,7 +292,7 @@ fn of_several_changes_a_rollback_that_is_cut_off_begins_no_other() {
 }
 
 #[test]
-fn an_edit_of_an_older_changes_file_is_told_before_anything_is_undone() {
+fn an_edit_of_an_older_changes_file_is_told_before_anything_is_rolled_back() {
     let model = Model::new();
     let [first, second] = two_in_force(&model, &trial());
     let path = new_file(&model, &first);
@@ -301,9 +305,9 @@ fn an_edit_of_an_older_changes_file_is_told_before_anything_is_undone() {
     assert_eq!(left, [first, second]);
 }
 
-/// A file that was edited between two changes of it: nobody knows before the newer one is undone.
+/// A file that was edited between two changes of it: nobody knows before the newer one is rolled back.
 #[test]
-fn what_is_undone_before_a_refusal_is_told() {
+fn what_is_rolled_back_before_a_refusal_is_told() {
     let model = Model::new();
     let first = begin(&model, &ChangeRequest::Apply(Box::new(model.order())));
     confirm(&model, &first);
@@ -351,6 +355,43 @@ fn an_uninstall_leaves_nothing_but_the_journals_that_are_needed() {
     };
     assert_eq!(names(&home), ["changes"]);
     assert_eq!(names(&model.state()), [first, "lock".to_owned()]);
+}
+
+/// What becomes of a change of ports whose users are read like this.
+fn begun_with_users(users: &Reading<Vec<QueuePairFacts>>) -> Result<ChangeReply, ChangeError> {
+    let model = Model::with_facts(|facts| {
+        for device in &mut facts.rdma {
+            device.queue_pairs = users.clone();
+        }
+    });
+    let mut order = model.order();
+    order.force = false;
+    let begun = ask(&model, &ChangeRequest::Apply(Box::new(order.clone())));
+    if begun.is_err() {
+        order.force = true;
+        ask(&model, &ChangeRequest::Apply(Box::new(order))).unwrap();
+    }
+    begun
+}
+
+#[test]
+fn a_port_whose_users_cannot_be_read_is_not_changed_unless_forced() {
+    // No users, and a kernel that is too old to tell.
+    for users in [Reading::Value(Vec::new()), Reading::Absent] {
+        begun_with_users(&users).unwrap();
+    }
+    for (users, reason) in [
+        (Reading::Denied, "not permitted"),
+        (
+            Reading::malformed("gave no answer within 2 s"),
+            "gave no answer within 2 s",
+        ),
+    ] {
+        match begun_with_users(&users) {
+            Err(ChangeError::UsersUnread { why, .. }) => assert_eq!(why, reason),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// Packages are installed before the guard is armed, and a rollback does not remove them.

@@ -1,4 +1,4 @@
-//! Which run a rollback undoes, by what the nodes' journals say.
+//! Which run is rolled back, by what the nodes' journals say.
 
 use crosstie_model::change::{NodeChangeStatus, TransactionStatus};
 use crosstie_report::rollback::{NodeRollbackPlan, RollbackPlan, RollbackSkipReason};
@@ -14,6 +14,11 @@ pub(super) type NodeStatusReply = (String, Result<NodeChangeStatus, NodeError>);
 pub enum ChooseRunError {
     #[error("no node knows the run {id}")]
     Unknown { id: String },
+    #[error(
+        "{id} is a change of its own on each of {}: name one of these nodes beside --run",
+        .nodes.join(", ")
+    )]
+    Ambiguous { id: String, nodes: Vec<String> },
     #[error(
         "no run is the newest on every node that it changed, so which comes first is not known: pass --run with one of {}",
         .runs.join(", ")
@@ -56,10 +61,28 @@ pub(super) fn choose_run(
     named: Option<&str>,
 ) -> Result<RollbackPlan, ChooseRunError> {
     if let Some(id) = named {
-        let is_it = |_: usize, one: &TransactionStatus| is_named(one, id);
-        let known = transactions(nodes).any(|(node, one)| is_it(node, one));
+        let is_run = |one: &TransactionStatus| one.run.as_deref() == Some(id);
+        // A change without a run is one of its own, on its node alone.
+        let is_alone = |one: &TransactionStatus| one.run.is_none() && one.id == id;
+        let is_known = transactions(nodes).any(|(_, one)| is_run(one));
+        let is_it = |_: usize, one: &TransactionStatus| {
+            if is_known { is_run(one) } else { is_alone(one) }
+        };
+        let mut alone: Vec<String> = transactions(nodes)
+            .filter(|(_, one)| !is_known && is_alone(one) && one.is_in_force())
+            .filter_map(|(node, _)| nodes.get(node))
+            .map(|(name, _)| name.clone())
+            .collect();
+        alone.dedup();
+        if alone.len() > 1 {
+            return Err(ChooseRunError::Ambiguous {
+                id: id.to_owned(),
+                nodes: alone,
+            });
+        }
+        let is_known = transactions(nodes).any(|(node, one)| is_it(node, one));
         // Where a node did not answer, it may know.
-        if !known && nodes.iter().all(|(_, answer)| answer.is_ok()) {
+        if !is_known && nodes.iter().all(|(_, answer)| answer.is_ok()) {
             return Err(ChooseRunError::Unknown { id: id.to_owned() });
         }
         return Ok(plan_rollback(nodes, Some(id.to_owned()), is_it));
@@ -71,10 +94,6 @@ pub(super) fn choose_run(
     Ok(plan_rollback(nodes, Some(id), |node, one| {
         Run::of(node, one) == run
     }))
-}
-
-fn is_named(one: &TransactionStatus, id: &str) -> bool {
-    one.run.as_deref() == Some(id) || one.id == id
 }
 
 fn transactions(nodes: &[NodeStatusReply]) -> impl Iterator<Item = (usize, &TransactionStatus)> {

@@ -61,7 +61,7 @@ fn rollback_question(ask: &str) -> ConsentQuestion<'_> {
     }
 }
 
-/// Undoes a run wherever it is in force. All nodes are asked first.
+/// Rolls a run back wherever it is in force. All nodes are asked first.
 pub fn rollback(
     targets: &RequestedTargets,
     options: &RollbackOptions,
@@ -77,7 +77,7 @@ pub fn rollback(
             reason: error.to_string(),
             status: offer.command(CommandVerb::Status).to_string(),
         },
-        ChooseRunError::NoNewest { .. } => error.into(),
+        ChooseRunError::Ambiguous { .. } | ChooseRunError::NoNewest { .. } => error.into(),
     })?;
     let observer = &fleet.options().observer;
     observer.observe(ControlEvent::RollbackPlanned(&plan));
@@ -97,17 +97,20 @@ pub fn rollback(
     };
     let mut changes = ApplyReport::new(nodes);
     changes.run.clone_from(&plan.run);
+    let again = offer.command(CommandVerb::Rollback);
+    let again = again.option("run", plan.run.as_deref()).to_string();
+    changes.half_rolled_back = changes.half_rolled_back(&again);
     changes.rollback = Some(plan);
     Ok(changes)
 }
 
-/// Undoes every change, and leaves nothing of ours on the nodes.
+/// Rolls back every change, and leaves nothing of ours on the nodes.
 pub fn uninstall(
     targets: &RequestedTargets,
     options: &RollbackOptions,
     consent: &Consent,
 ) -> Result<ApplyReport, RollbackError> {
-    const PURPOSE: &str = "undo every change and remove this tool's files";
+    const PURPOSE: &str = "roll back every change and remove this tool's files";
     let (_, fleet) = targets.find_live(false)?;
     consent.is_possible(PURPOSE)?;
     let on = match fleet.names().as_slice() {
@@ -115,7 +118,7 @@ pub fn uninstall(
         many => format!("Do this on {} nodes?", many.len()),
     };
     let question = ConsentQuestion {
-        text: "Every change is undone, and all files of Crosstie's are removed.",
+        text: "Every change is rolled back, and all files of Crosstie's are removed.",
         ..rollback_question(&on)
     };
     consent.ask(&question, PURPOSE)?;
@@ -137,7 +140,7 @@ pub fn uninstall(
     Ok(ApplyReport::new(nodes))
 }
 
-/// Where a node could not be asked and no run is named, the newest is not known, and nothing is undone.
+/// Where a node could not be asked and no run is named, the newest is not known, and nothing is rolled back.
 pub(super) fn undetermined_run(
     plan: &RollbackPlan,
     named: Option<&str>,
@@ -159,12 +162,12 @@ pub(super) fn undetermined_run(
     Some(plan.nodes.iter().map(change).collect())
 }
 
-/// A node on which there is nothing to undo.
+/// A node on which there is nothing to roll back.
 fn unchanged_report(node: &NodeRollbackPlan) -> NodeChange {
     match (&node.error, node.left_alone) {
         (Some(why), _) => NodeChange::new(&node.node, NodeChangeOutcome::Failed).with_reason(why),
         (None, why) => {
-            let why = why.map_or("nothing to undo", |why| why.words());
+            let why = why.map_or("nothing to roll back", |why| why.words());
             NodeChange::new(&node.node, NodeChangeOutcome::Unchanged).with_reason(why)
         }
     }
@@ -245,22 +248,22 @@ fn outcome(
 ) -> NodeChange {
     let change = |outcome| NodeChange::new(name, outcome);
     match answer {
-        Ok(ChangeReply::RolledBack(back)) => {
-            let mut change = match &back.still_in_force {
+        Ok(ChangeReply::RolledBack(report)) => {
+            let mut change = match &report.still_in_force {
                 None => change(NodeChangeOutcome::RolledBack),
                 Some(next) => change(NodeChangeOutcome::Failed).with_reason(format!(
                     "rolled back {}; {} is still in force: {}",
-                    back.transactions.join(", "),
+                    report.transactions.join(", "),
                     next.transaction,
                     next.why
                 )),
             };
-            change.transaction = back.transactions.last().cloned();
-            change.notes = remarks(&back).collect();
+            change.transaction = report.transactions.last().cloned();
+            change.notes = remarks(&report).collect();
             change
         }
         Ok(ChangeReply::Nothing) => {
-            change(NodeChangeOutcome::Unchanged).with_reason("nothing to undo")
+            change(NodeChangeOutcome::Unchanged).with_reason("nothing to roll back")
         }
         Ok(_) => change(NodeChangeOutcome::Failed)
             .with_reason(ChangeCallError::wrong_answer().to_string()),

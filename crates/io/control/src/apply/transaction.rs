@@ -1,4 +1,4 @@
-//! A change of one node, from before it to its end: confirmed, or back.
+//! A change of one node, from before it to its end: confirmed, or rolled back.
 //!
 //! The session that began it stays open until then, since the node rolls back at once when it ends.
 
@@ -245,7 +245,7 @@ impl RemoteTransaction<'_> {
         }
     }
 
-    /// Back at once, over whichever connection works.
+    /// At once, over whichever connection works.
     pub(super) fn roll_back(mut self, why: &str, progress: &dyn Fn(NodeStage)) -> NodeChange {
         let question = ChangeRequest::Rollback {
             transaction: Some(self.armed.transaction.clone()),
@@ -269,8 +269,8 @@ impl RemoteTransaction<'_> {
                 limits,
                 progress,
             ) {
-                Ok(ChangeReply::RolledBack(back)) => {
-                    self.notes.extend(remarks(&back));
+                Ok(ChangeReply::RolledBack(report)) => {
+                    self.notes.extend(remarks(&report));
                     return self.end(NodeChangeOutcome::RolledBack).with_reason(why);
                 }
                 Ok(ChangeReply::Nothing)
@@ -323,8 +323,8 @@ impl RemoteTransaction<'_> {
 }
 
 /// What a person should know of a rollback.
-pub(super) fn remarks(back: &RollbackReport) -> impl Iterator<Item = String> {
-    let kept = back.kept.iter().map(|edit| format!("kept: {edit}"));
-    let left = back.left.iter().map(|what| format!("left: {what}"));
+pub(super) fn remarks(report: &RollbackReport) -> impl Iterator<Item = String> {
+    let kept = report.kept.iter().map(|edit| format!("kept: {edit}"));
+    let left = report.left.iter().map(|what| format!("left: {what}"));
     kept.chain(left)
 }

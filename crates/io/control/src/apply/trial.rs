@@ -1,4 +1,4 @@
-//! A risky command on one node, undone unless it is kept.
+//! A risky command on one node, rolled back unless it is kept.
 
 use std::{
     thread,
@@ -38,9 +38,9 @@ pub struct TrialOptions {
     pub command: Vec<String>,
     /// Files and folders on the node that are restored, too.
     pub files: Vec<String>,
-    /// After which it is undone, unless it is kept.
+    /// After which it is rolled back, unless it is kept.
     pub time: Duration,
-    /// Also where something of the network cannot be read, and so could not be undone.
+    /// Also where something of the network cannot be read, and so could not be restored.
     pub force: bool,
 }
 
@@ -114,7 +114,7 @@ enum Decided {
     Unreached(NodeChange),
 }
 
-/// A rollback does not undo everything that a command can do: a service that it stopped stays so.
+/// A rollback does not restore everything that a command can do: a service that it stopped stays so.
 fn check_after_rollback(
     mut change: NodeChange,
     subject: &ChangeTarget,
@@ -135,7 +135,7 @@ fn check_after_rollback(
         other => other,
     };
     change.with_reason(format!(
-        "the node is cut off: {why}; what can be undone is undone, and still no new connection works ({}). Services, for \
+        "the node is cut off: {why}; what can be restored is restored, and still no new connection works ({}). Services, for \
          one, stay as the command left them: use its console, or a session that is still open",
         error.line()
     ))

@@ -137,10 +137,10 @@ fn roll_back(
     progress: &dyn Fn(NodeStage),
 ) -> NodeChange {
     match call_change_when_free(session, question, limits.rollback, &limits, progress) {
-        Ok(ChangeReply::RolledBack(undone)) => {
+        Ok(ChangeReply::RolledBack(report)) => {
             let mut change =
                 NodeChange::new(node, NodeChangeOutcome::RolledBack).with_reason(error.to_string());
-            change.notes.extend(remarks(&undone));
+            change.notes.extend(remarks(&report));
             change
         }
         Ok(ChangeReply::Nothing) => {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use crosstie_model::word;
 use crosstie_node::{
     scratch_folder::ScratchFolder,
-    trust::{TrustReply, TrustRequest, WantedTrust},
+    trust::{TrustRequest, WantedTrust},
 };
 use crosstie_report::{
     suggested_command::CommandVerb,
@@ -72,12 +72,17 @@ pub(super) fn run(
     exchange(&prepared, &parties, &logins, &mut outcomes);
     round.end();
     crosstie_reach::end_if_interrupted();
-    let finished = finish(controller, &before, &work, &prepared, &parties);
+    let untouched = untouched(&before.reached, &work, &logins);
+    let finished = finish(controller, untouched, &prepared, &parties);
     logins.end_leases();
     let mut finished = finished?;
     let here = here.iter().map(ToString::to_string);
     finished.changed.splice(0..0, here);
-    Ok(report(options, &nodes, &outcomes, &finished))
+    let mut report = report(options, &nodes, &outcomes, &finished);
+    report
+        .hints
+        .extend(half_done(options, &work, &outcomes, &logins));
+    Ok(report)
 }
 
 fn outcome(approved: &Result<ApprovedNode, host_keys::RefusedNode>) -> TrustOutcome {
@@ -189,11 +194,52 @@ fn foreseen(open: &TrustVisit) -> PeerClaims {
     }
 }
 
+/// New nodes that nobody told to change anything, so that there is nothing to undo.
+pub(super) fn untouched(
+    known: &[TrustedNode],
+    work: &[TrustVisit],
+    logins: &LoginOptions,
+) -> Vec<MachineName> {
+    let work = work.iter();
+    work.filter(|open| !logins.was_told_to_change(open.index))
+        .map(|open| open.node.name.clone())
+        .filter(|name| known.iter().all(|known| known.name != *name))
+        .collect()
+}
+
+/// Nodes that failed once they were told to change something.
+pub(super) fn half_done(
+    options: &TrustOptions,
+    work: &[TrustVisit],
+    outcomes: &[TrustOutcome],
+    logins: &LoginOptions,
+) -> Option<String> {
+    let work = work.iter();
+    let failed = work.filter(|open| {
+        outcomes[open.index].error.is_some() && logins.was_told_to_change(open.index)
+    });
+    let failed: Vec<&str> = failed.map(|open| open.node.label.as_str()).collect();
+    if failed.is_empty() {
+        return None;
+    }
+    let trust = options.fleet.offer.command(CommandVerb::Trust);
+    let undo = options
+        .fleet
+        .offer
+        .for_nodes(failed.iter().copied())
+        .command(CommandVerb::Trust)
+        .flag("undo", true)
+        .to_string();
+    Some(format!(
+        "{} may have been changed in part:\n  {trust}    finishes it\n  {undo}    undoes it",
+        failed.join(", ")
+    ))
+}
+
 /// This machine learns of the nodes that were changed, and forgets those that were not.
 fn finish(
     controller: &Controller,
-    before: &TrustReply,
-    work: &[TrustVisit],
+    untouched: Vec<MachineName>,
     prepared: &[(TrustVisit, PreparedTrustNode)],
     parties: &[TrustParty],
 ) -> Result<TrustOutcome, TrustError> {
@@ -219,12 +265,6 @@ fn finish(
         }))?;
         add(&mut outcome, settled);
     }
-    let untouched: Vec<MachineName> = work
-        .iter()
-        .map(|open| open.node.name.clone())
-        .filter(|name| parties.iter().all(|party| party.name != *name))
-        .filter(|name| before.reached.iter().all(|known| known.name != *name))
-        .collect();
     if !untouched.is_empty() {
         let (only, dry_run) = (Some(untouched), false);
         let settled = controller.ask(&TrustRequest::Undo { only, dry_run })?;
@@ -281,7 +321,7 @@ fn report(
     if done && !options.dry_run {
         let offer = options.fleet.offer.for_nodes([]);
         let undo = offer.command(CommandVerb::Trust).flag("undo", true);
-        hints.push(format!("{undo}    takes it all back"));
+        hints.push(format!("{undo}    undoes all of it"));
     }
     TrustReport {
         dry_run: options.dry_run,

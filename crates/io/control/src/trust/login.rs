@@ -1,6 +1,7 @@
 //! Sessions with nodes: by our own key where it is there already, else as the user's configuration says, else by password.
 
 use std::{
+    collections::BTreeSet,
     io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -37,6 +38,8 @@ pub(super) struct LoginOptions {
     run: String,
     /// Each keeps others away from its node until the end.
     leases: Mutex<Vec<Box<dyn Session>>>,
+    /// Nodes, by their place in the command line, that were told to change something: whatever became of it, they may have.
+    told_to_change: Mutex<BTreeSet<usize>>,
 }
 
 /// Why a visit failed.
@@ -93,6 +96,7 @@ impl LoginOptions {
             round,
             run: run.to_owned(),
             leases: Mutex::default(),
+            told_to_change: Mutex::default(),
         })
     }
 
@@ -106,6 +110,21 @@ impl LoginOptions {
 
     pub(super) fn keep(&self, session: Box<dyn Session>) {
         self.leases().push(session);
+    }
+
+    /// To be told before the node is.
+    pub(super) fn note_told_to_change(&self, index: usize) {
+        self.told_to_change().insert(index);
+    }
+
+    pub(super) fn was_told_to_change(&self, index: usize) -> bool {
+        self.told_to_change().contains(&index)
+    }
+
+    fn told_to_change(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.told_to_change
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn leases(&self) -> MutexGuard<'_, Vec<Box<dyn Session>>> {

@@ -5,6 +5,8 @@ mod install;
 mod login;
 mod node;
 mod refresh;
+#[cfg(test)]
+mod tests;
 mod undo;
 mod visits;
 
@@ -149,7 +151,7 @@ pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustR
     report
 }
 
-/// Takes it back on these nodes, or on all, and on this machine.
+/// Undoes it on these nodes, or on all, and on this machine.
 pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustReport, TrustError> {
     let (controller, scratch) = prepare(options)?;
     let undo = options

@@ -39,6 +39,9 @@ fn settle(
     logins: &LoginOptions,
 ) -> Result<TrustReply, TrustVisitError> {
     let progress = |stage| logins.round.stage(open.index, stage);
+    if !open.wanted.dry_run {
+        logins.note_told_to_change(open.index);
+    }
     let ask = TrustRequest::Settle(open.wanted.clone());
     let looking = if open.wanted.peers.is_empty() {
         Duration::ZERO
@@ -96,11 +99,21 @@ fn visit(
     let route = open.approved.route.as_ref();
     let session = logins.log_in_by_any_means(open.index, &open.node, route, password)?;
     logins.lease(open.index, session.as_ref())?;
-    let settled = settle(session.as_ref(), open, logins)?;
-    let progress = |stage| logins.round.stage(open.index, stage);
-    let facts = FleetSnapshot::facts_over(session.as_ref(), logins.answer, &progress)?;
-    let key = settled.key.ok_or(TrustVisitError::NoKey)?;
+    let prepared = prepare_over(session.as_ref(), open, logins)?;
     logins.keep(session);
+    Ok(prepared)
+}
+
+/// What can fail without a trace comes first.
+pub(super) fn prepare_over(
+    session: &dyn Session,
+    open: &TrustVisit,
+    logins: &LoginOptions,
+) -> Result<PreparedTrustNode, TrustVisitError> {
+    let progress = |stage| logins.round.stage(open.index, stage);
+    let facts = FleetSnapshot::facts_over(session, logins.answer, &progress)?;
+    let settled = settle(session, open, logins)?;
+    let key = settled.key.ok_or(TrustVisitError::NoKey)?;
     Ok(PreparedTrustNode {
         party: TrustParty {
             name: open.node.name.clone(),

@@ -24,7 +24,7 @@ pub(super) struct UpRecord {
     /// The cluster file.
     pub(super) file: String,
     pub(super) nodes: Vec<String>,
-    /// What its changes share, in the journals of the nodes.
+    /// What its changes share, in the journals of the nodes; of an earlier run, until what that one left open is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<String>,
     #[serde(default, rename = "stage")]
@@ -54,6 +54,18 @@ impl UpRecord {
             run: Some(run.to_owned()),
             stages: Vec::new(),
         }
+    }
+
+    /// It has begun nothing yet, and may be cut short before it has settled what the one before it left open.
+    #[must_use]
+    pub(super) fn after(mut self, before: &Self) -> Self {
+        self.run.clone_from(&before.run);
+        self
+    }
+
+    /// Nothing of an earlier run is open any more.
+    pub(super) fn settled(&mut self, run: &str) {
+        self.run = Some(run.to_owned());
     }
 
     pub(super) fn begin(&mut self, stage: UpStage, now: String) {
@@ -196,6 +208,16 @@ mod tests {
         );
         record.end("2026-11-15T10:00:05Z".to_owned(), "");
         assert_eq!(record.cut_short(), None);
+        // Cut short, too, before it has settled anything: the third still knows what to roll back.
+        let later = "20261115T110000Z-00000002";
+        let mut second =
+            UpRecord::new("sparks", Path::new("cluster.toml"), &["spark-a"], later).after(&read);
+        second.begin(UpStage::Scan, "2026-11-15T11:00:00Z".to_owned());
+        second.save(&folder).unwrap();
+        let left = UpRecord::load(&folder).unwrap();
+        assert_eq!(left.run.as_deref(), Some(run));
+        second.settled(later);
+        assert_eq!(second.run.as_deref(), Some(later));
         for odd in ["format = 2", "format = 1\ncluster = 5", "\u{0}"] {
             fs::write(folder.join(FILE), odd).unwrap();
             assert!(UpRecord::load(&folder).is_none(), "{odd}");

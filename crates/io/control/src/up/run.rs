@@ -26,6 +26,9 @@ pub(super) struct UpRunner<'a> {
     /// Nobody else runs `up` for the cluster.
     lock: Option<File>,
     pub(super) before: Option<InterruptedUp>,
+    /// The run before, of which something may be open.
+    pub(super) unsettled: Option<String>,
+    is_settled: bool,
     /// What the changes of all nodes share.
     pub(super) id: String,
 }
@@ -34,8 +37,6 @@ pub(super) struct UpRunner<'a> {
 pub(super) struct InterruptedUp {
     pub(super) stage: UpStage,
     pub(super) since: String,
-    /// What its changes share.
-    pub(super) run: Option<String>,
 }
 
 /// A stage's result and its outcome in a few words.
@@ -58,6 +59,8 @@ impl<'a> UpRunner<'a> {
             record: None,
             lock: None,
             before: None,
+            unsettled: None,
+            is_settled: false,
             id: new_run_id()?,
             existing: None,
         };
@@ -83,19 +86,30 @@ impl<'a> UpRunner<'a> {
         let folder = cluster_folder(cluster)?;
         self.lock = Some(UpRecord::lock(&folder)?);
         let before = UpRecord::load(&folder);
-        self.before = before.and_then(|before| {
+        self.before = before.as_ref().and_then(|before| {
             let (stage, since) = before.cut_short()?;
             Some(InterruptedUp {
                 stage,
                 since: since.to_owned(),
-                run: before.run.clone(),
             })
         });
         let (file, names) = (&self.options.file, self.fleet.names());
-        let record = UpRecord::new(cluster, file, &names, &self.id);
+        let mut record = UpRecord::new(cluster, file, &names, &self.id);
+        if let Some(before) = before.filter(|_| !self.is_settled) {
+            record = record.after(&before);
+            self.unsettled = before.run;
+        }
         self.record = Some((folder, record));
         self.up.cluster = Some(cluster.to_owned());
         Ok(())
+    }
+
+    /// No node has an open change any more.
+    pub(super) fn all_settled(&mut self) {
+        self.is_settled = true;
+        if let Some((_, record)) = &mut self.record {
+            record.settled(&self.id);
+        }
     }
 
     /// Where the cluster's things are kept.

@@ -68,12 +68,11 @@ impl UpRunner<'_> {
     /// No change is begun on top of one that is open: what an earlier run left open is rolled back.
     fn settle_interrupted(&mut self) -> Result<(), UpHalt> {
         let patience = SettleTimeouts::default();
-        let cut_short = self.before.take();
-        if let Some(InterruptedUp { stage, since, .. }) = &cut_short {
+        if let Some(InterruptedUp { stage, since }) = self.before.take() {
             let note = format!("the run of {since} was cut short at {stage}");
             self.up.notes.push(note);
         }
-        let ours = cut_short.and_then(|cut_short| cut_short.run);
+        let ours = self.unsettled.take();
         let longest = patience.last * 2;
         let answers = self.fleet.call(longest, move |_, session, progress| {
             settle_interrupted(session, ours.as_deref(), patience, progress)
@@ -90,6 +89,7 @@ impl UpRunner<'_> {
             }
         }
         if failed.is_empty() {
+            self.all_settled();
             return Ok(());
         }
         Err(UpHalt::Stop {

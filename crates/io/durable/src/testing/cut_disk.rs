@@ -149,6 +149,11 @@ impl FileOperations for CrashTestDisk {
         self.unsynced.rename(from, to)
     }
 
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.pass("before a new name is given");
+        self.unsynced.rename_new(from, to)
+    }
+
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         self.pass("before a name is removed");
         self.unsynced.remove_file(path)
@@ -165,6 +170,12 @@ impl FileOperations for CrashTestDisk {
         self.pass("before a folder is synced");
         self.unsynced.synced_folder(folder);
         RealDisk.sync_folder(folder)
+    }
+
+    fn sync_tree(&self, folder: &Path) -> io::Result<()> {
+        self.pass("before a tree is synced");
+        self.unsynced.synced_tree(folder);
+        RealDisk.sync_tree(folder)
     }
 
     fn edge(&self, name: &'static str) {

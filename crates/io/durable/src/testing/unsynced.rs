@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{parent_folder, remove, remove_tree};
+use crate::{names::rename_new, parent_folder, remove, remove_tree};
 
 #[derive(Debug, Default)]
 pub struct UnsyncedWrites(Mutex<State>);
@@ -65,12 +65,37 @@ impl UnsyncedWrites {
         self.state().names.retain(|change| change.folder != folder);
     }
 
+    pub fn synced_tree(&self, folder: &Path) {
+        let mut state = self.state();
+        state.files.retain(|path| !path.starts_with(folder));
+        let is_below = |change: &NameChange| change.folder.starts_with(folder);
+        state.names.retain(|change| !is_below(change));
+    }
+
     /// The promise of every atomic write: what gets a name is on the disk, and so is what it holds.
     ///
     /// # Panics
     ///
     /// Where that promise is broken.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.give_name(from, to, |from, to| fs::rename(from, to))
+    }
+
+    /// The same, where nothing is yet.
+    ///
+    /// # Panics
+    ///
+    /// Where that promise is broken.
+    pub fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.give_name(from, to, rename_new)
+    }
+
+    fn give_name(
+        &self,
+        from: &Path,
+        to: &Path,
+        rename: impl FnOnce(&Path, &Path) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut state = self.state();
         let bytes = state.files.iter().find(|path| path.starts_with(from));
         assert!(
@@ -88,7 +113,7 @@ impl UnsyncedWrites {
             to.display()
         );
         let before = Kept::at(to)?;
-        fs::rename(from, to)?;
+        rename(from, to)?;
         let (from, to) = (from.to_owned(), to.to_owned());
         state.names.push(NameChange {
             folder: parent_folder(&to).to_owned(),

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use crate::{
     AtomicWrite, FileOperations, RealDisk, hard_link, hard_link_or_copy, make_folder,
-    private_folder, private_folder_with, publish, remove_synced, rename_synced, symlink,
-    temporary_name,
-    testing::{CrashPoint, at_every_cut},
+    new_private_folder, private_folder, private_folder_with, publish, publish_folder,
+    remove_synced, rename_synced, symlink, temporary_name,
+    testing::{CrashPoint, UnsyncedWrites, at_every_cut},
     write, write_with_metadata,
 };
 
@@ -135,6 +135,75 @@ fn a_file_is_written_without_a_lock() {
     }
 }
 
+/// Where there is one already, it stays.
+fn if_new(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+#[test]
+fn a_file_is_written_piece_by_piece_where_there_is_none() {
+    let work = |disk: &dyn FileOperations, folder: &Path| {
+        let path = folder.join("file");
+        let new = AtomicWrite::new(&path, 0o700)
+            .via_unique_temporary()
+            .without_replacing();
+        let mut pieces = &b"a program, as it is read from elsewhere"[..];
+        if_new(new.write_with(disk, |file| io::copy(&mut pieces, file).map(drop)))
+    };
+    is_whole_or_not_at_all(nothing, work, false);
+}
+
+#[test]
+fn a_new_folder_appears_with_what_its_maker_puts_there() {
+    let work = |disk: &dyn FileOperations, folder: &Path| {
+        let fill = |new: &Path| {
+            fs::create_dir(new.join("below"))?;
+            for name in ["below/file", "other"] {
+                disk.wrote(&new.join(name));
+                fs::write(new.join(name), name)?;
+            }
+            Ok(())
+        };
+        if_new(new_private_folder(disk, &folder.join("folder"), fill))
+    };
+    is_whole_or_not_at_all(nothing, work, false);
+}
+
+#[test]
+fn a_folder_of_another_program_gets_its_name() {
+    let prepare = |folder: &Path| {
+        fs::create_dir(folder.join("partial")).unwrap();
+        fs::write(folder.join("partial/file"), "file").unwrap();
+    };
+    let work = |disk: &dyn FileOperations, folder: &Path| {
+        let [partial, path] = ["partial", "folder"].map(|name| folder.join(name));
+        if path.exists() {
+            return Ok(());
+        }
+        // Whoever wrote it did not sync it.
+        disk.wrote(&partial.join("file"));
+        publish_folder(disk, &partial, &path)
+    };
+    // A power cut may have torn what it was made of, so it is made anew.
+    let check = |folder: &TempDir, place: &CrashPoint| {
+        let found = fs::read_to_string(folder.path().join("folder/file")).ok();
+        assert!(
+            found.as_ref().is_none_or(|found| found == "file"),
+            "{place}"
+        );
+        assert!(found.is_some() || !place.is_done, "{place}");
+    };
+    let prepared = || {
+        let folder = scratch();
+        prepare(folder.path());
+        folder
+    };
+    at_every_cut(prepared, |disk, folder| work(disk, folder.path()), check).unwrap();
+}
+
 #[test]
 fn a_file_is_removed() {
     let work = |disk: &dyn FileOperations, folder: &Path| {
@@ -217,6 +286,34 @@ fn a_folder_is_made_with_those_above_it() {
         private_folder(&RealDisk, &path).unwrap();
     };
     at_every_cut(scratch, |disk, folder| work(disk, folder), check).unwrap();
+}
+
+/// A run that was killed has made a folder two levels up; the next one says that all is done, and the power goes.
+#[test]
+fn a_folder_that_a_killed_run_has_made_is_there_after_a_power_cut() {
+    let power_lost = scratch();
+    let disk = UnsyncedDisk::default();
+    let above = power_lost.path().join("a");
+    disk.create_folder(&above, 0o755).unwrap();
+    make_folder(&disk, &above.join("b/c"), 0o755).unwrap();
+    disk.0.revert_names().unwrap();
+    assert!(above.join("b/c").is_dir());
+}
+
+#[derive(Default)]
+struct UnsyncedDisk(UnsyncedWrites);
+
+impl FileOperations for UnsyncedDisk {
+    fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
+        RealDisk.create_folder(path, mode)?;
+        self.0.made_folder(path);
+        Ok(())
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.0.synced_folder(folder);
+        RealDisk.sync_folder(folder)
+    }
 }
 
 #[test]

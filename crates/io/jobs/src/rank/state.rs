@@ -74,7 +74,7 @@ impl RankStateFile {
         self.look(engines);
         let silent = silence
             .iter()
-            .filter(|(_, silence)| silence.as_secs() >= job_problems::SILENT_SECONDS);
+            .filter(|(_, silence)| *silence >= job_problems::SILENCE_TIMEOUT);
         let at = now();
         self.state.silent = silent
             .map(|(rank, silence)| (*rank, at.saturating_sub(silence.as_secs())))

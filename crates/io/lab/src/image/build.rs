@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crosstie_durable::{RealDisk, publish_folder};
 use rustix::process::getuid;
 
 use super::recipe::{CUSTOMIZE, INIT, ImageRecipe};
@@ -59,7 +60,8 @@ pub(super) fn build(
         let _ = std::fs::remove_dir_all(&partial);
         return Err(error);
     }
-    std::fs::rename(&partial, &image.directory).map_err(disk("put in place", &image.directory))?;
+    publish_folder(&RealDisk, &partial, &image.directory)
+        .map_err(disk("put in place", &image.directory))?;
     say(&format!(
         "node image {} built in {} s",
         image.hash,

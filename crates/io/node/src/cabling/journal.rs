@@ -13,7 +13,7 @@ use crosstie_model::{Facts, word};
 use serde::{Deserialize, Serialize};
 
 use super::{CablingError, interface::CablingInterface};
-use crate::{lock, netlink::link_client::LinkClient};
+use crate::{boot_id, lock, netlink::link_client::LinkClient};
 
 const FORMAT: u32 = 1;
 /// A journal of ours has a few kilobytes.
@@ -102,7 +102,7 @@ impl LinkJournal {
         let path = state.join(format!("{run}.{}.json", namespace()));
         let content = Content {
             format: FORMAT,
-            boot: boot(),
+            boot: boot_id(),
             namespace: namespace(),
             links,
         };
@@ -226,7 +226,7 @@ pub(super) fn killed_run_journals(
             continue;
         }
         match read(&path) {
-            Ok(content) if content.boot != boot() => {
+            Ok(content) if content.boot != boot_id() => {
                 let _ = fs::remove_file(&path);
             }
             Ok(content) if content.namespace == namespace() => {
@@ -272,11 +272,6 @@ fn journal_error(path: &Path, error: &io::Error) -> CablingError {
     }
 }
 
-fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.unwrap_or_default().trim().to_owned()
-}
-
 /// The number of this thread's network namespace.
 fn namespace() -> String {
     let link = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
@@ -308,9 +303,9 @@ mod tests {
     #[test]
     fn journals_of_another_boot_go_and_those_of_others_stay() {
         let state = tempfile::tempdir().unwrap();
-        write(state.path(), "ours.json", &boot(), &namespace());
+        write(state.path(), "ours.json", &boot_id(), &namespace());
         write(state.path(), "before.json", "another boot", &namespace());
-        write(state.path(), "beside.json", &boot(), "1");
+        write(state.path(), "beside.json", &boot_id(), "1");
         fs::write(state.path().join("broken.json"), "{").unwrap();
         fs::write(state.path().join("torn.partial"), "{").unwrap();
         let found = killed_run_journals(state.path()).unwrap();
@@ -332,7 +327,7 @@ mod tests {
     #[test]
     fn a_journal_is_there_whole_or_not_at_all() {
         let work = |disk: &CrashTestDisk, state: &TempDir| {
-            let content = content(&boot(), &namespace());
+            let content = content(&boot_id(), &namespace());
             write_durably(disk, &state.path().join("ours.json"), &content)
         };
         let check = |state: &TempDir, place: &CrashPoint| {

@@ -56,10 +56,6 @@ pub enum CaptureWriteError {
     Name { path: PathBuf },
     #[error("the capture could not be loaded again, as it has {0}")]
     TooLarge(CaptureLimit),
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
 }

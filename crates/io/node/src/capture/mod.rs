@@ -18,7 +18,6 @@ pub mod limits;
 mod load;
 mod meta;
 mod pack;
-mod partial;
 mod tar;
 mod write;
 

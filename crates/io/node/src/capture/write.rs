@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
+use crosstie_durable::{self as durable, AtomicWrite, RealDisk};
 use crosstie_facts::{CaptureEntry, RawCapture, raw::EMPTY_FOLDER_FILE};
-use rustix::fs::syncfs;
 
 use super::{
     COMMANDS, CaptureWriteError, META, ROOT,
@@ -17,7 +17,6 @@ use super::{
     load::is_archive,
     meta,
     pack::pack_into,
-    partial::PartialFile,
 };
 
 /// Writes a capture to a path where nothing is yet: packed if it ends in `.tar.gz` or `.tgz`, else as a directory. Only
@@ -29,23 +28,38 @@ pub fn write(raw: &RawCapture, path: &Path) -> Result<(), CaptureWriteError> {
         let path = path.to_owned();
         return Err(CaptureWriteError::Exists { path });
     }
+    if path.file_name().is_none() {
+        let path = path.to_owned();
+        return Err(CaptureWriteError::Name { path });
+    }
     let meta = meta::render(raw);
     within_limits(raw, &meta)?;
-    let partial = PartialFile::beside(path)?;
+    let mut length = 0;
     let written = if is_archive(path) {
-        write_archive(raw, partial.path())
+        let new = AtomicWrite::new(path, 0o600)
+            .via_unique_temporary()
+            .without_replacing();
+        new.write_with(&RealDisk, |file| {
+            length = write_archive(raw, file)?;
+            if length > MAX_STREAM {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            Ok(())
+        })
     } else {
-        write_directory(raw, &meta, partial.path()).map(|()| 0)
+        durable::new_private_folder(&RealDisk, path, |top| write_directory(raw, &meta, top))
     };
-    let length = written.map_err(|source| CaptureWriteError::Io {
-        action: "write",
-        path: path.to_owned(),
-        source,
-    })?;
-    if length > MAX_STREAM {
-        return Err(CaptureWriteError::TooLarge(CaptureLimit::Stream));
-    }
-    partial.publish()
+    written.map_err(|source| {
+        let path = path.to_owned();
+        if length > MAX_STREAM {
+            CaptureWriteError::TooLarge(CaptureLimit::Stream)
+        } else if source.kind() == io::ErrorKind::AlreadyExists {
+            // It came to be there meanwhile.
+            CaptureWriteError::Exists { path }
+        } else {
+            CaptureWriteError::Write { path, source }
+        }
+    })
 }
 
 /// Refuses what could not be loaded again.
@@ -74,15 +88,13 @@ fn within_limits(raw: &RawCapture, meta: &str) -> Result<(), CaptureWriteError> 
 }
 
 /// The length of the stream before compression.
-fn write_archive(raw: &RawCapture, path: &Path) -> io::Result<u64> {
-    let file = new_file(path)?;
+fn write_archive(raw: &RawCapture, file: &mut File) -> io::Result<u64> {
     let (buffer, length) = pack_into(raw, BufWriter::new(file))?;
-    buffer.into_inner()?.sync_all()?;
+    buffer.into_inner()?;
     Ok(length)
 }
 
 fn write_directory(raw: &RawCapture, meta: &str, top: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(top)?;
     write_file(&top.join(META), meta.as_bytes())?;
     let root = top.join(ROOT);
     let commands = top.join(COMMANDS);
@@ -102,8 +114,7 @@ fn write_directory(raw: &RawCapture, meta: &str, top: &Path) -> io::Result<()> {
             write_entry(&root.join(path), entry)?;
         }
     }
-    // One flush of the file system instead of one for each of a thousand small files.
-    Ok(syncfs(File::open(top)?)?)
+    Ok(())
 }
 
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
@@ -127,15 +138,13 @@ fn write_entry(path: &Path, entry: &CaptureEntry) -> io::Result<()> {
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    new_file(path)?.write_all(bytes)
-}
-
-fn new_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
+    let mut options = OpenOptions::new();
+    let mut file = options
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(path)
+        .open(path)?;
+    file.write_all(bytes)
 }
 
 fn new_directories(path: &Path) -> io::Result<()> {

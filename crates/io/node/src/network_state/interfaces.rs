@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     kernel::KernelNetwork,
     link::{self, identity::counterpart},
-    snapshot::boot,
     state::{NetworkState, SavedLink, SnapshotScope},
 };
-use crate::netlink::NetlinkError;
+use crate::{boot_id, netlink::NetlinkError};
 
 /// Which links a snapshot or a restore is about.
 #[derive(Debug, Clone)]
@@ -68,7 +67,7 @@ impl LinkMapping {
 
     pub(super) fn new(before: &NetworkState, now: Vec<SavedLink>) -> Self {
         let links = before.links.as_deref().unwrap_or_default();
-        let is_same_boot = before.boot == boot();
+        let is_same_boot = before.boot == boot_id();
         let pairs = links.iter().filter_map(|old| {
             let found = counterpart(old, links, &now, is_same_boot)?;
             Some((old.index, found.index))

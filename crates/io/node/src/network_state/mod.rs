@@ -23,6 +23,8 @@ mod rule;
 mod snapshot;
 mod state;
 mod sysctl;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod without_change;
@@ -31,3 +33,4 @@ pub use obstacle::NetworkRestoreObstacle;
 pub use restore::{NetworkRestoreResult, restore, restore_and_count};
 pub use snapshot::snapshot;
 pub use state::{NetworkState, SnapshotScope};
+pub use without_change::WithoutChange;

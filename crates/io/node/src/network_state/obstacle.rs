@@ -1,6 +1,6 @@
 //! What could not be kept or restored. None of it ends the work.
 
-use std::{error::Error as _, io};
+use std::io;
 
 use crosstie_facts::ReadGap;
 use thiserror::Error;
@@ -20,12 +20,21 @@ pub enum NetworkRestoreObstacle {
         "the node was restarted since: its runtime network state is its configuration's, and was left"
     )]
     Restarted,
+    /// Left, not failed: they are restored only where the link is created again.
+    #[error("the settings of {interface} as a {kind} were changed, and were left")]
+    FixedKind { interface: String, kind: String },
     #[error("{what} cannot be read ({call})")]
     Unread {
         what: &'static str,
         call: &'static str,
         #[source]
         source: NetlinkError,
+    },
+    /// Of a change of long ago: what it did cannot be told from what others have done since.
+    #[error("the {what} stay as they are: they could not be read {when}")]
+    NotCompared {
+        what: &'static str,
+        when: &'static str,
     },
     #[error("{what} cannot be restored ({call})")]
     Kernel {
@@ -83,15 +92,7 @@ impl NetworkRestoreObstacle {
     pub fn is_left(&self) -> bool {
         matches!(
             self,
-            Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted
+            Self::Gone { .. } | Self::Renamed { .. } | Self::Restarted | Self::FixedKind { .. }
         )
-    }
-
-    /// With its cause: the errno's text, or what the program said.
-    pub fn with_cause(&self) -> String {
-        match self.source() {
-            Some(source) => format!("{self}: {source}"),
-            None => self.to_string(),
-        }
     }
 }

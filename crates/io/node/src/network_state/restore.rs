@@ -10,11 +10,11 @@ use super::{
     obstacle::NetworkRestoreObstacle,
     route,
     rule::{self, RuleCoverage},
-    snapshot::{boot, unread},
+    snapshot::unread,
     state::{NetworkState, SavedAddress, SnapshotScope},
     sysctl,
 };
-use crate::netlink::NetlinkError;
+use crate::{boot_id, netlink::NetlinkError};
 
 #[derive(Debug, Default)]
 pub struct NetworkRestoreResult {
@@ -31,7 +31,7 @@ pub fn restore(before: &NetworkState) -> Vec<NetworkRestoreObstacle> {
 /// [`restore`], with the number of changes: none where all is as it was.
 pub fn restore_and_count(before: &NetworkState) -> NetworkRestoreResult {
     let mut restored = NetworkRestoreResult::default();
-    if before.scope == SnapshotScope::Everything && before.boot != boot() {
+    if before.scope == SnapshotScope::Everything && before.boot != boot_id() {
         restored.obstacles.push(NetworkRestoreObstacle::Restarted);
         return restored;
     }

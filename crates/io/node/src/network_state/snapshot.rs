@@ -1,7 +1,5 @@
 //! Keeps the state. What cannot be read is an obstacle, and is left alone by a restore.
 
-use std::fs;
-
 use super::{
     address, firewall,
     interfaces::LinkCoverage,
@@ -13,13 +11,13 @@ use super::{
     state::{NetworkState, SavedLink, SnapshotScope},
     sysctl,
 };
-use crate::netlink::NetlinkError;
+use crate::{boot_id, netlink::NetlinkError};
 
-/// Whether it can be undone is known before anything is changed: obstacles say what cannot.
+/// Whether it can be restored is known before anything is changed: obstacles say what cannot.
 pub fn snapshot(scope: &SnapshotScope) -> (NetworkState, Vec<NetworkRestoreObstacle>) {
     let mut state = NetworkState {
         scope: scope.clone(),
-        boot: boot(),
+        boot: boot_id(),
         ..NetworkState::default()
     };
     let mut obstacles = Vec::new();
@@ -104,11 +102,6 @@ fn rule_coverage(
         covered.map(|link| link.name.clone()),
         addresses.filter_map(super::state::SavedAddress::ip),
     )
-}
-
-pub(super) fn boot() -> String {
-    let number = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    number.unwrap_or_default().trim_end().to_owned()
 }
 
 pub(super) fn unread(

@@ -71,7 +71,7 @@ pub(super) struct SavedLink {
     pub(super) port_settings: HexBytes,
 }
 
-/// What `ip link set` changes besides. `None` was not read: journals of older builds have none of it.
+/// What `ip link set` changes besides. `None` was not read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LinkOptions {

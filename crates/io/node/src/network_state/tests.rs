@@ -6,7 +6,7 @@ use super::{
     NetworkState, SnapshotScope, address,
     interfaces::LinkMapping,
     link, next_hop,
-    raw_message::RawMessage,
+    raw_message::{HexBytes, RawMessage},
     route, rule,
     state::{SavedLink, SavedRoute},
 };
@@ -54,6 +54,24 @@ fn indexes_are_translated_in_every_path() {
     let lost = route::parse(side_by_side(&[2, 3])).unwrap();
     let gone = route::translated(&lost, &interfaces).unwrap_err();
     assert_eq!(gone.0, "eth1");
+}
+
+/// What a person changed of it stays, and is told.
+#[test]
+fn changed_settings_of_a_tunnel_are_not_passed_over() {
+    let (_, interfaces) = known();
+    let tunnel = |kind: &str, ttl: u8| SavedLink {
+        kind: kind.to_owned(),
+        settings: HexBytes(vec![5, 0, 8, 0, ttl, 0, 0, 0]),
+        ..SavedLink::default()
+    };
+    let is_told = |kind: &str, ttl: u8| {
+        link::kind::is_left_changed(&interfaces, &tunnel(kind, 64), &tunnel(kind, ttl))
+    };
+    assert!(is_told("gre", 1));
+    assert!(!is_told("gre", 64));
+    // Restored, or counting by itself.
+    assert!(!is_told("vxlan", 1) && !is_told("hsr", 1));
 }
 
 fn look_at(message: &RawMessage) {

@@ -6,23 +6,43 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    obstacle::NetworkRestoreObstacle,
     route,
-    state::{NetworkState, SavedLink},
+    state::{NetworkState, SavedLink, SnapshotScope},
 };
 
+/// What the network is to be without a change.
+#[derive(Debug)]
+pub struct WithoutChange {
+    pub state: NetworkState,
+    /// What others have changed since, too: it stays.
+    pub kept: Vec<String>,
+    /// What the change has made of these parts cannot be told, so they stay.
+    pub unread: Vec<NetworkRestoreObstacle>,
+}
+
 impl NetworkState {
+    pub fn scope(&self) -> &SnapshotScope {
+        &self.scope
+    }
+
     pub fn is_of_boot(&self, boot: &str) -> bool {
         self.boot == boot
     }
 
     /// `self` is now. What the change has changed is as `before` again, unless others have changed it since: that stays, and
-    /// is told. In another boot nothing can be compared, and `before` comes back as it is.
+    /// is told. In another boot nothing can be compared, and `before` comes back as it is. All three have one scope.
     #[must_use]
-    pub fn without_change(self, before: &Self, after: &Self) -> (Self, Vec<String>) {
-        let mut kept = Vec::new();
+    pub fn without_change(self, before: &Self, after: &Self) -> WithoutChange {
         if self.boot != before.boot {
-            return (before.clone(), kept);
+            return WithoutChange {
+                state: before.clone(),
+                kept: Vec::new(),
+                unread: Vec::new(),
+            };
         }
+        let mut kept = Vec::new();
+        let unread = unread([before, after, &self], &mut kept);
         let links = links(
             [&before.links, &after.links, &self.links],
             &mut Changed(&mut kept),
@@ -74,8 +94,57 @@ impl NetworkState {
             scope: self.scope,
             boot: self.boot,
         };
-        (state, kept)
+        WithoutChange {
+            state,
+            kept,
+            unread,
+        }
     }
+}
+
+/// The parts that cannot be compared. One that the change is known to have left alone is none, and one that nobody knows how
+/// it was is kept.
+fn unread(
+    [before, after, now]: [&NetworkState; 3],
+    kept: &mut Vec<String>,
+) -> Vec<NetworkRestoreObstacle> {
+    let mut unread = Vec::new();
+    let mut compare = |what, is_read: [bool; 3], is_left_alone| {
+        let stays = |when| NetworkRestoreObstacle::NotCompared { what, when };
+        match is_read {
+            [true, true, true] => {}
+            [true, true, false] if is_left_alone => {}
+            [false, _, _] => kept.push(stays("before the change").to_string()),
+            [_, false, _] => unread.push(stays("after the change")),
+            [_, _, false] => unread.push(stays("now")),
+        }
+    };
+    macro_rules! compare {
+        ($($what:literal: $part:ident by $read:ident,)+) => {
+            $(compare(
+                $what,
+                [before.$read.is_some(), after.$read.is_some(), now.$read.is_some()],
+                before.$part == after.$part,
+            );)+
+        };
+    }
+    compare! {
+        "links": links by links,
+        "addresses": addresses by addresses,
+        "next hops": next_hops by next_hops,
+        "routes": routes by routes,
+        "routing rules": rules by rules,
+        // They are read by the names of links.
+        "settings of interfaces": sysctls by links,
+    }
+    if before.scope == SnapshotScope::Everything {
+        compare! {
+            "nftables' tables": nftables by nftables,
+            "iptables' tables": iptables by iptables,
+            "ip6tables' tables": ip6tables by ip6tables,
+        }
+    }
+    unread
 }
 
 /// What stays as it is since others changed it, too.

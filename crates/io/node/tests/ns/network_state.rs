@@ -7,6 +7,7 @@ use crosstie_node::network_state::{
     NetworkRestoreObstacle, NetworkRestoreResult, NetworkState, SnapshotScope, restore_and_count,
     snapshot,
 };
+use crosstie_node::with_causes;
 use serde_json::Value;
 
 const RULESET: &str = "add table inet crosstie
@@ -138,7 +139,7 @@ fn restored(namespace: &Namespace, state: &NetworkState) -> NetworkRestoreResult
 fn causes(obstacles: &[NetworkRestoreObstacle]) -> Vec<String> {
     obstacles
         .iter()
-        .map(NetworkRestoreObstacle::with_cause)
+        .map(|obstacle| with_causes(obstacle))
         .collect()
 }
 

@@ -55,7 +55,12 @@ is_own() {
 
 # Becomes root and starts again, or returns.
 become_root() {
-    again='echo; echo CROSSTIE-6b1f0d3a again; exec /bin/sh'
+    # sudo forgets it, and `crosstie uninstall` looks there for what was left without root.
+    case ${XDG_CACHE_HOME:-} in
+    /*[!A-Za-z0-9/._-]* | [!/]* | '') cache='' ;;
+    *) cache="CROSSTIE_USER_CACHE=$XDG_CACHE_HOME; export CROSSTIE_USER_CACHE; " ;;
+    esac
+    again="${cache}echo; echo CROSSTIE-6b1f0d3a again; exec /bin/sh"
     if why=$(sudo -n /bin/sh -c 'exit 0' 2>&1); then
         exec sudo -n /bin/sh -c "$again"
     fi

@@ -37,15 +37,19 @@ impl Home {
     }
 
     fn start(&self) -> Child {
+        self.command().spawn().unwrap()
+    }
+
+    fn command(&self) -> Command {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/connect/bootstrap.sh");
-        Command::new(self.shell)
+        let mut command = Command::new(self.shell);
+        command
             .arg(script)
             .env("HOME", self.folder.path())
             .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+            .stdout(Stdio::piped());
+        command
     }
 
     /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
@@ -194,5 +198,42 @@ fn a_broken_connection_leaves_nothing() {
             !said.contains("need") && !said.contains("start"),
             "{told}: {said}"
         );
+    }
+}
+
+/// It is gone in sudo's environment, and the agent of a later command without root is there.
+#[test]
+fn where_the_user_keeps_caches_is_known_as_root() {
+    let home = Home::new("sh");
+    let sudo = home.folder.path().join("sudo");
+    fs::write(
+        &sudo,
+        "#!/bin/sh\nshift\nexec env -i PATH=\"$PATH\" \"$@\"\n",
+    )
+    .unwrap();
+    fs::set_permissions(&sudo, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let known = |cache: &str| {
+        let mut shell = home
+            .command()
+            .env("PATH", format!("{}:{path}", home.folder.path().display()))
+            .env("XDG_CACHE_HOME", cache)
+            .spawn()
+            .unwrap();
+        let told = "sudo 00\necho \"<$CROSSTIE_USER_CACHE>\"\n";
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(told.as_bytes()).unwrap();
+        drop(input);
+        let said = shell.wait_with_output().unwrap().stdout;
+        String::from_utf8(said)
+            .unwrap()
+            .lines()
+            .last()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(known("/scratch/alice-1/cache"), "</scratch/alice-1/cache>");
+    for other in ["", "cache", "/x y", "/$(id)", "/x;id", "/x'"] {
+        assert_eq!(known(other), "<>", "{other}");
     }
 }

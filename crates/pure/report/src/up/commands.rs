@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl UpReport {
-    /// What undoes it, and what comes next. `again` is the command that does the same once more.
+    /// What rolls it back, and what comes next. `again` is the command that does the same once more.
     pub fn add_commands(&mut self, offer: &CommandContext, again: &str) {
         let mut outcomes = self.changes.iter().map(|change| change.outcome);
         if outcomes.any(|outcome| outcome == NodeChangeOutcome::Confirmed) {
@@ -15,7 +15,7 @@ impl UpReport {
         }
         let half = self.run.as_ref().and_then(|run| {
             let changes = ApplyReport::new(self.changes.clone());
-            changes.half_configured(again, &offer.undo(run))
+            changes.half_configured(again, &offer.rollback(run))
         });
         if let Some(half) = half {
             self.undo = Some(half.undo.clone());

@@ -46,7 +46,7 @@ pub fn screen(up: &UpReport, home: Option<&str>, palette: Palette) -> String {
         screen.row("note", &[TextSpan::new(TextTone::Bad, note)]);
     }
     times(up, &mut screen);
-    let commands = [("undo", &up.undo), ("next", &up.next)];
+    let commands = [("rollback", &up.undo), ("next", &up.next)];
     if commands.iter().any(|(_, command)| command.is_some()) {
         screen.out.push('\n');
     }

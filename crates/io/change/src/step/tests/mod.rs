@@ -31,7 +31,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    fn then(self, answer: Result<Vec<u8>, NetlinkError>) -> Self {
+    pub(crate) fn then(self, answer: Result<Vec<u8>, NetlinkError>) -> Self {
         self.answers.borrow_mut().push_back(answer);
         self
     }

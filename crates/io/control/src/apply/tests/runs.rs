@@ -1,4 +1,4 @@
-//! A rollback is of a run, wherever it is in force; and nobody undoes what another began.
+//! A rollback is of a run, wherever it is in force; and nobody rolls back what another began.
 
 use crosstie_agent::NodeCalls;
 use crosstie_model::change::{
@@ -102,7 +102,7 @@ fn the_last_run_is_undone_where_it_is_in_force_and_an_older_one_nowhere() {
     assert!(!plan.has_work());
     assert_eq!(
         outcomes(&changes),
-        [(NodeChangeOutcome::Unchanged, "nothing to undo"); 2]
+        [(NodeChangeOutcome::Unchanged, "nothing to roll back"); 2]
     );
 }
 
@@ -164,10 +164,20 @@ fn a_change_without_a_run_is_a_run_of_its_own() {
     rollback(&nodes, None);
     assert_eq!(nodes[0].in_force(), [""; 0]);
     assert_eq!(nodes[1].in_force(), ["1"]);
-    // By its transaction it can be named.
+    // By its transaction it can be named, on its node alone: a change of a run is named by that.
     nodes[0].holds(&[old("2026-11-15T10:00:00Z"), kept("2", SECOND)]);
-    rollback(&nodes[..1], Some("1"));
+    nodes[1].holds(&[kept("1", FIRST)]);
+    rollback(&nodes, Some("1"));
     assert_eq!(nodes[0].in_force(), [""; 0]);
+    assert_eq!(nodes[1].in_force(), ["1"]);
+    for node in &nodes {
+        node.holds(&[old("2026-11-15T10:00:00Z")]);
+    }
+    let both = choose_run(&asked(&nodes), Some("1")).unwrap_err();
+    assert_eq!(
+        both.to_string(),
+        "1 is a change of its own on each of spark-a, spark-b: name one of these nodes beside --run"
+    );
 }
 
 #[test]

@@ -19,6 +19,26 @@ const IFLA_VXLAN_REMCSUM_RX: u16 = 22;
 const IFLA_VXLAN_TTL_INHERIT: u16 = 28;
 /// Those whose settings can be changed on a link that is there.
 const CHANGEABLE: [&str; 5] = ["bridge", "vlan", "bond", "macvlan", "vxlan"];
+/// Of those others that tell nothing but settings: some tell what they count, too.
+const FIXED: [&str; 17] = [
+    "bareudp",
+    "erspan",
+    "geneve",
+    "gre",
+    "gretap",
+    "ip6erspan",
+    "ip6gre",
+    "ip6gretap",
+    "ip6tnl",
+    "ipip",
+    "ipoib",
+    "ipvlan",
+    "sit",
+    "vrf",
+    "vti",
+    "vti6",
+    "xfrm",
+];
 
 type Settings = Vec<(u16, Vec<u8>)>;
 
@@ -81,6 +101,20 @@ pub(super) fn for_creation(link: &SavedLink, interfaces: &LinkMapping) -> Settin
 /// `br_boolopt_multi`: values, and a mask of those that are meant.
 fn switches(on: u32, meant: u32) -> Vec<u8> {
     [on & meant, meant].map(u32::to_ne_bytes).concat()
+}
+
+/// Whether it has other settings of its kind than before, which nothing here restores.
+pub(in crate::network_state) fn is_left_changed(
+    interfaces: &LinkMapping,
+    old: &SavedLink,
+    now: &SavedLink,
+) -> bool {
+    let there = attributes(&now.settings.0);
+    FIXED.contains(&old.kind.as_str())
+        && old.kind == now.kind
+        && translated(old, interfaces)
+            .iter()
+            .any(|one| !there.contains(one))
 }
 
 /// Only what differs: a kernel may not know how to set the rest.

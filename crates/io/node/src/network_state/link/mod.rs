@@ -2,7 +2,7 @@
 
 pub(super) mod create;
 pub(super) mod identity;
-mod kind;
+pub(super) mod kind;
 pub(super) mod port;
 pub(super) mod settings;
 

@@ -115,6 +115,12 @@ pub(in crate::network_state) fn restore_settings(
             let what = format!("the settings as a {}", old.kind);
             obstacles.push(failed(now, &what, source));
         }
+        if kind::is_left_changed(interfaces, old, now) {
+            obstacles.push(NetworkRestoreObstacle::FixedKind {
+                interface: now.name.clone(),
+                kind: old.kind.clone(),
+            });
+        }
         if let Err(source) = port::restore(kernel, old, now) {
             obstacles.push(failed(now, "the bridge port's settings", source));
         }

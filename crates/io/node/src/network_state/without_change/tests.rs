@@ -50,6 +50,10 @@ fn state() -> NetworkState {
         ]),
         addresses: Some(vec![address(2, 1)]),
         routes: Some(vec![route(1, 2)]),
+        next_hops: Some(Vec::new()),
+        rules: Some(Vec::new()),
+        iptables: Some(BTreeMap::new()),
+        ip6tables: Some(BTreeMap::new()),
         sysctls: [("eth0".to_owned(), [forwarding].into())].into(),
         nftables: Some(tables(&[("inet filter", "old")])),
         ..NetworkState::default()
@@ -73,12 +77,12 @@ fn changed(mut state: NetworkState) -> NetworkState {
 
 #[test]
 fn where_nobody_else_has_changed_anything_it_is_as_before() {
-    let (wanted, kept) = changed(state()).without_change(&state(), &changed(state()));
+    let found = changed(state()).without_change(&state(), &changed(state()));
     let mut before = state();
     // In another order.
     before.links.as_mut().unwrap().swap(0, 1);
-    assert_eq!(wanted, before);
-    assert_eq!(kept, [""; 0]);
+    assert_eq!(found.state, before);
+    assert_eq!((found.kept.len(), found.unread.len()), (0, 0));
 }
 
 #[test]
@@ -96,7 +100,8 @@ fn what_others_have_done_since_stays() {
         .extend([route(9, 9), route(44, 4)]);
     let nftables = now.nftables.as_mut().unwrap();
     nftables.insert("ip docker".to_owned(), "theirs".to_owned());
-    let (wanted, kept) = now.without_change(&state(), &changed(state()));
+    let found = now.without_change(&state(), &changed(state()));
+    let (wanted, kept) = (found.state, found.kept);
     let links = wanted.links.unwrap();
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(names, ["br0", "eth0", "wg0"]);
@@ -116,8 +121,8 @@ fn what_the_change_left_alone_is_nobodys_affair() {
     now.links.as_mut().unwrap()[0].mtu = 4200;
     now.routes = Some(Vec::new());
     now.nftables = Some(tables(&[]));
-    let (wanted, kept) = now.clone().without_change(&state(), &state());
-    assert_eq!((wanted, kept), (now, Vec::new()));
+    let found = now.clone().without_change(&state(), &state());
+    assert_eq!((found.state, found.kept), (now, Vec::new()));
 }
 
 #[test]
@@ -125,14 +130,14 @@ fn what_both_have_changed_stays_and_is_told() {
     let mut now = changed(state());
     now.links.as_mut().unwrap()[0].mtu = 4200;
     now.nftables = Some(tables(&[("inet filter", "newer"), ("ip nat", "made")]));
-    let (wanted, kept) = now.without_change(&state(), &changed(state()));
-    assert_eq!(wanted.links.unwrap()[1].mtu, 4200);
+    let found = now.without_change(&state(), &changed(state()));
+    assert_eq!(found.state.links.unwrap()[1].mtu, 4200);
     assert_eq!(
-        wanted.nftables.unwrap(),
+        found.state.nftables.unwrap(),
         tables(&[("inet filter", "newer")])
     );
     assert_eq!(
-        kept,
+        found.kept,
         [
             "the MTU of eth0 was changed since, and stays as it is",
             "the nftables table inet filter was changed since, and stays as it is",
@@ -141,10 +146,42 @@ fn what_both_have_changed_stays_and_is_told() {
 }
 
 #[test]
-fn what_was_not_read_once_is_left_alone() {
+fn what_was_not_read_once_is_left_alone_and_told() {
     let mut after = changed(state());
     after.nftables = None;
     after.links = None;
-    let (wanted, _) = changed(state()).without_change(&state(), &after);
+    let found = changed(state()).without_change(&state(), &after);
+    let wanted = found.state;
     assert_eq!((wanted.nftables, wanted.links), (None, None));
+    let told: Vec<String> = found.unread.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "the links stay as they are: they could not be read after the change",
+            "the settings of interfaces stay as they are: they could not be read after the change",
+            "the nftables' tables stay as they are: they could not be read after the change",
+        ]
+    );
+    let mut now = changed(state());
+    now.routes = None;
+    let told = |before: NetworkState, after: NetworkState| {
+        let found = now.clone().without_change(&before, &after);
+        found.unread.iter().map(ToString::to_string).collect()
+    };
+    let told: [Vec<String>; 2] = [told(state(), changed(state())), told(state(), state())];
+    let unread = "the routes stay as they are: they could not be read now".to_owned();
+    assert_eq!(told, [vec![unread], Vec::new()]);
+}
+
+/// Rules of a firewall are no affair of a change of some interfaces.
+#[test]
+fn what_the_scope_does_not_cover_is_not_missed() {
+    let of_one = |mut state: NetworkState| {
+        state.scope = SnapshotScope::Interfaces(vec!["eth0".to_owned()]);
+        state.nftables = None;
+        state
+    };
+    let found =
+        of_one(changed(state())).without_change(&of_one(state()), &of_one(changed(state())));
+    assert!(found.unread.is_empty(), "{:?}", found.unread);
 }
