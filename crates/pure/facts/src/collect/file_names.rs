@@ -11,7 +11,7 @@ use crate::{
     raw::{CaptureEntry, RawCapture},
     renderer,
 };
-pub(crate) use known::{is_number, split_ending};
+pub(crate) use known::{is_number, is_uuid, split_ending};
 use known::{is_placeholder, is_program_name, placeholder};
 
 /// Where people name files, below `/etc`, `/run` and `/usr/lib`; besides, where those who configure interfaces read theirs.

@@ -4,6 +4,7 @@
 //! them leaves a node, so that a capture can be posted in public. What looks like a secret does not leave it either, wherever
 //! it stands ([`secret`]).
 
+mod absent_interfaces;
 mod command;
 mod file_names;
 pub(crate) mod filter;
@@ -13,9 +14,10 @@ pub(crate) mod rules;
 pub(crate) mod secret;
 mod walk;
 
+pub use absent_interfaces::rename_absent_interfaces;
 pub use command::{COMMANDS, CommandCaptureRule, command, gpu_xml};
 pub use file_names::rename_user_files;
-pub(crate) use file_names::{is_number, split_ending};
+pub(crate) use file_names::{is_number, is_uuid, split_ending};
 pub use filter::is_engine_variable;
 pub use rules::{CollectRule, FileFilter, GROUPS, HOME_NCCL_CONF, NAMED_NCCL_CONF};
 pub use walk::{PathAlias, alias, collect_all, collect_group};
