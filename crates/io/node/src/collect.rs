@@ -130,7 +130,7 @@ fn meta(meta: &CaptureMeta) -> CaptureMeta {
         } else {
             String::new()
         },
-        root_refused: meta.root_refused.as_deref().map(collect::reason),
+        root_refused: meta.root_refused.as_deref().map(collect::root_refusal),
     }
 }
 
