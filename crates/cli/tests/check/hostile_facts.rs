@@ -145,7 +145,7 @@ proptest! {
     fn cutting_down_keeps_the_facts_and_happens_once(raw in bent()) {
         let once = cut_to_allow_list(&raw);
         prop_assert_eq!(&cut_to_allow_list(&once), &once);
-        let again = capture::unpack(&capture::pack(&once)).unwrap();
+        let again = capture::unpack(&capture::pack(&once).unwrap()).unwrap();
         prop_assert_eq!(facts(&again), facts(&once));
     }
 

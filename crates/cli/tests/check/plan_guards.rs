@@ -347,3 +347,41 @@ fn a_twin_is_never_lost_without_a_word() {
         planned.nodes[0].refusals
     );
 }
+
+/// Files that netplan made are told by their names, whatever people called the interfaces; and what is read before them by its name, too.
+#[test]
+fn a_capture_is_planned_as_the_node_is() {
+    let mut raw = raw("spark-healthy");
+    let mut keep = |path: &str, text: &str| {
+        raw.insert(path, CaptureEntry::File(text.as_bytes().to_vec()));
+    };
+    let mut netplan = String::from("network:\n  ethernets:\n");
+    let declared = [(PORT, "192.168.177.11/24"), (TWIN, "192.168.178.11/24")];
+    let others = ["lo", "vlan77", "br-lan", "fabric0"].map(|name| (name, "10.0.0.1/24"));
+    for (name, address) in others {
+        netplan += &["    ", name, ": {addresses: [", address, "]}\n"].concat();
+    }
+    for (name, address) in declared.iter().chain(&others) {
+        keep(
+            &format!("run/systemd/network/10-netplan-{name}.network"),
+            &format!("[Match]\nName={name}\n[Network]\nAddress={address}\n"),
+        );
+    }
+    keep("etc/netplan/70-alice.yaml", &netplan);
+    for name in ["10-alice", "10-zeus"] {
+        let path = format!("etc/systemd/network/{name}.network");
+        keep(
+            &path,
+            &format!("[Match]\nName={PORT}\n[Network]\nDHCP=no\n"),
+        );
+    }
+    let live = planned(facts(&raw));
+    let captured = planned(facts(&crosstie_node::cut_to_allow_list(&raw)));
+    assert_eq!(live.refusals, []);
+    assert_eq!(captured.refusals, live.refusals);
+    let kinds = |plan: &NodePlan| {
+        let steps = plan.steps.iter();
+        steps.map(std::mem::discriminant).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&captured), kinds(&live));
+}

@@ -21,7 +21,10 @@ fn facts_of_a_capture_are_the_facts_of_the_machine() {
         let loaded = capture::load(&path).unwrap().remove(0).raw.unwrap();
         assert_eq!(facts(&loaded), live, "{name}");
     }
-    assert_eq!(facts(&capture::unpack(&capture::pack(&raw)).unwrap()), live);
+    assert_eq!(
+        facts(&capture::unpack(&capture::pack(&raw).unwrap()).unwrap()),
+        live
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ impl<N: FakeNode> Session for FakeSession<N> {
     ) -> Result<Vec<u8>, SessionError> {
         let mut node = self.node.lock().unwrap_or_else(PoisonError::into_inner);
         if name == CollectCall::NAME {
-            let packed = crosstie_node::capture::pack(&RawCapture::default());
+            let packed = crosstie_node::capture::pack(&RawCapture::default()).unwrap();
             on_stream(&packed)?;
             let bytes = packed.len() as u64;
             return Ok(encode_reply::<CollectCall>(&Ok(CollectReply { bytes })));

@@ -107,16 +107,17 @@ fn rfc3339(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The capture cut down to the allow-list, however it was made, and without names that people gave to files.
+/// The capture cut down to the allow-list, however it was made, and without names that people gave to files and to definitions of
+/// interfaces that are not there.
 pub fn cut_to_allow_list(raw: &RawCapture) -> RawCapture {
-    let mut kept = collect::rename_user_files(&collect::collect_all(raw));
+    let mut kept = collect::collect_all(raw);
     kept.meta = meta(&raw.meta);
     for (name, entry) in raw.commands() {
         if let Some(entry) = collect::command(name, entry) {
             kept.insert_command(name, entry);
         }
     }
-    kept
+    collect::rename_absent_interfaces(&collect::rename_user_files(&kept))
 }
 
 /// A name and a time, and nothing in their place.
@@ -129,7 +130,7 @@ fn meta(meta: &CaptureMeta) -> CaptureMeta {
         } else {
             String::new()
         },
-        root_refused: meta.root_refused.as_deref().map(collect::reason),
+        root_refused: meta.root_refused.as_deref().map(collect::root_refusal),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct CollectReply {
 pub enum CollectError {
     #[error("it was stopped")]
     Stopped,
-    /// Found by the controller.
+    /// It cannot be packed, or what was packed cannot be unpacked.
     #[error("what the agent read cannot be used: {why}")]
     Unusable { why: String },
 }
@@ -42,6 +42,9 @@ impl Call for CollectCall {
         context: &CallContext<'_, CollectProgress>,
     ) -> Result<CollectReply, CollectError> {
         let packed = capture::pack(&crosstie_node::collect());
+        let packed = packed.map_err(|error| CollectError::Unusable {
+            why: error.to_string(),
+        })?;
         let bytes = packed.len() as u64;
         context.emit(&CollectProgress { bytes });
         let sent = context.stream(&packed);

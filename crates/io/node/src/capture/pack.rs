@@ -18,15 +18,8 @@ const MAX_FOLDER: usize = 64;
 
 /// The capture as a `.tar.gz` in memory. [`unpack`] gives it back equal, as long as it keeps within the
 /// [`limits`](super::limits).
-#[expect(
-    clippy::expect_used,
-    clippy::missing_panics_doc,
-    reason = "the sink is a vector, whose writes do not fail, and nothing else does"
-)]
-pub fn pack(raw: &RawCapture) -> Vec<u8> {
-    pack_into(raw, Vec::new())
-        .expect("writing to memory does not fail")
-        .0
+pub fn pack(raw: &RawCapture) -> io::Result<Vec<u8>> {
+    Ok(pack_into(raw, Vec::new())?.0)
 }
 
 /// Reads what [`pack`] made, or any other `.tar.gz` of a capture.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crosstie_facts::ReadGap;
+use crosstie_facts::{ReadGap, collect::cut_log};
 use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
@@ -43,16 +43,20 @@ fn records() -> Result<String, ReadGap> {
     let until = Instant::now() + READ_TIMEOUT;
     let mut text = String::new();
     let mut record = [0; RECORD];
+    let mut is_whole = true;
     while text.len() < MAX_LOG && Instant::now() < until {
         match rustix::io::read(&device, &mut record[..]) {
-            Ok(0) | Err(Errno::AGAIN) => break,
+            Ok(0) | Err(Errno::AGAIN) => {
+                return Ok(if is_whole { text } else { cut_log(&text) });
+            }
             Ok(length) => line(&record[..length], &mut text),
-            // The record was overwritten before it was read, or is longer than any should be.
-            Err(Errno::INTR | Errno::PIPE | Errno::INVAL) => {}
+            Err(Errno::INTR) => {}
+            // Records were overwritten before they were read, or one is longer than any should be.
+            Err(Errno::PIPE | Errno::INVAL) => is_whole = false,
             Err(errno) => return Err(gap(errno)),
         }
     }
-    Ok(text)
+    Ok(cut_log(&text))
 }
 
 /// `priority,sequence,microseconds,flags;message`, then lines of key and value, which start with a space

@@ -180,7 +180,7 @@ fn two_captures_in_one_archive_are_refused() {
 
 #[test]
 fn damage_is_told_from_absence() {
-    let sample = pack(&load_one(&fixtures().join("spark-healthy")).unwrap());
+    let sample = pack(&load_one(&fixtures().join("spark-healthy")).unwrap()).unwrap();
     for length in [
         0,
         1,
@@ -221,7 +221,7 @@ fn samples() -> &'static [Vec<u8>] {
         let loaded = load(fixtures()).unwrap();
         loaded
             .into_iter()
-            .map(|sample| pack(&sample.raw.unwrap()))
+            .map(|sample| pack(&sample.raw.unwrap()).unwrap())
             .collect()
     })
 }
@@ -246,7 +246,7 @@ fn survives(result: &Result<RawCapture, CaptureLoadError>) {
     for (path, _) in raw.tree() {
         let _ = (raw.text(path), raw.names(path), raw.real_path(path));
     }
-    assert_eq!(&unpack(&pack(raw)).unwrap(), raw);
+    assert_eq!(&unpack(&pack(raw).unwrap()).unwrap(), raw);
 }
 
 #[derive(Debug, Clone)]

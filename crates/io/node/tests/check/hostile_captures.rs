@@ -57,7 +57,7 @@ fn links_out_of_a_directory_are_text() {
     let several = home.path().join("several");
     fs::create_dir(&several).unwrap();
     symlink(&capture, several.join("a")).unwrap();
-    fs::write(home.path().join("b.tar.gz"), pack(&raw)).unwrap();
+    fs::write(home.path().join("b.tar.gz"), pack(&raw).unwrap()).unwrap();
     symlink("../b.tar.gz", several.join("b.tar.gz")).unwrap();
     assert!(matches!(
         load(&several),
@@ -292,12 +292,12 @@ fn deep_and_long_paths_are_left_out() {
 fn one_bad_capture_holds_up_nobody() {
     let home = tempfile::tempdir().unwrap();
     let good = load_one(&fixtures().join("spark-healthy")).unwrap();
-    fs::write(home.path().join("a.tar.gz"), pack(&good)).unwrap();
+    fs::write(home.path().join("a.tar.gz"), pack(&good).unwrap()).unwrap();
     fs::write(home.path().join("b.tar.gz"), "not an archive").unwrap();
     fs::write(home.path().join("notes.txt"), "ignored").unwrap();
     fs::create_dir_all(home.path().join("c")).unwrap();
     fs::write(home.path().join("c/meta.toml"), "format = 7").unwrap();
-    fs::write(home.path().join("d.tgz"), pack(&good)).unwrap();
+    fs::write(home.path().join("d.tgz"), pack(&good).unwrap()).unwrap();
     let all = load(home.path()).unwrap();
     let shown: Vec<_> = all
         .iter()

@@ -101,8 +101,8 @@ proptest! {
 
     #[test]
     fn packed_and_unpacked(raw in raw()) {
-        let packed = pack(&raw);
-        prop_assert_eq!(&packed, &pack(&raw.clone()));
+        let packed = pack(&raw).unwrap();
+        prop_assert_eq!(&packed, &pack(&raw.clone()).unwrap());
         prop_assert_eq!(unpack(&packed).unwrap(), raw);
     }
 

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstie_model::managed::{FileOrigin, origin};
 
-use super::rules::GROUPS;
 use crate::{
-    raw::{CaptureEntry, RawCapture, resolve},
+    raw::{CaptureEntry, RawCapture},
     renderer,
 };
-pub(crate) use known::{is_number, split_ending};
+pub(crate) use known::{is_number, is_uuid, split_ending};
 use known::{is_placeholder, is_program_name, placeholder};
 
 /// Where people name files, below `/etc`, `/run` and `/usr/lib`; besides, where those who configure interfaces read theirs.
@@ -26,12 +25,6 @@ const FOLDERS: [&str; 6] = [
 ];
 const ROOTS: [&str; 3] = ["etc", "run", PACKAGES];
 const PACKAGES: &str = "usr/lib";
-
-/// In place of where a link leads that leads out of the capture.
-const ELSEWHERE: &str = "/withheld";
-
-/// Below these, programs name files.
-const PROGRAM_ROOTS: [&str; 6] = ["dev/", "lib/", "proc/", "run/", "sys/", "usr/"];
 
 /// In the name of every file that this tool writes.
 const OWN_NAME: &str = "crosstie";
@@ -73,20 +66,8 @@ pub fn rename_user_files(raw: &RawCapture) -> RawCapture {
     for (name, entry) in raw.commands() {
         kept.insert_command(name, entry.clone());
     }
-    let moved = linked_from_elsewhere(raw);
-    let sources: BTreeSet<&str> = moved.values().map(String::as_str).collect();
-    for (path, entry) in raw.tree().filter(|(path, _)| !sources.contains(path)) {
-        let entry = match moved.get(path).and_then(|source| raw.entry(source)) {
-            Some(file) => file,
-            None => entry,
-        };
-        let entry = match entry {
-            CaptureEntry::Link(target) if leads_elsewhere(raw, path, target) => {
-                CaptureEntry::Link(ELSEWHERE.to_owned())
-            }
-            entry => renamed_target(entry, &new),
-        };
-        kept.insert(&renamed_path(path, &new), entry);
+    for (path, entry) in raw.tree() {
+        kept.insert(&renamed_path(path, &new), entry.clone());
     }
     kept
 }
@@ -130,61 +111,12 @@ fn renamed_path(path: &str, new: &BTreeMap<&str, String>) -> String {
     format!("{folder}{}", names.collect::<Vec<_>>().join("/"))
 }
 
-/// A link from one such folder to another keeps leading there.
-fn renamed_target(entry: &CaptureEntry, new: &BTreeMap<&str, String>) -> CaptureEntry {
-    let CaptureEntry::Link(target) = entry else {
-        return entry.clone();
-    };
-    let (folder, name) = target.rsplit_once('/').unwrap_or(("", target));
-    match renamed_name(name, new) {
-        Some(name) if folder.is_empty() => CaptureEntry::Link(name),
-        Some(name) => CaptureEntry::Link(format!("{folder}/{name}")),
-        None => entry.clone(),
-    }
-}
-
-/// A link of a person's to what is not in the capture tells nothing but the names on its way.
-fn leads_elsewhere(raw: &RawCapture, path: &str, target: &str) -> bool {
-    if !path.starts_with("etc/") {
-        return false;
-    }
-    let directory: Vec<&str> = path.split('/').collect();
-    let source = resolve(&directory[..directory.len() - 1], target).join("/");
-    let is_below = |found: &str| {
-        let rest = found.strip_prefix(source.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_programs = PROGRAM_ROOTS.iter().any(|root| source.starts_with(root));
-    !is_programs && !raw.tree().any(|(found, _)| is_below(found))
-}
-
-/// Files of such folders that lie somewhere else, by the links to them: whose home that is, is nobody's business.
-fn linked_from_elsewhere(raw: &RawCapture) -> BTreeMap<&str, String> {
-    let links = raw.tree().filter_map(|(path, entry)| match entry {
-        CaptureEntry::Link(target) => split(path).map(|_| (path, target)),
-        _ => None,
-    });
-    let found = links.filter_map(|(path, target)| {
-        let directory: Vec<&str> = path.split('/').collect();
-        let source = resolve(&directory[..directory.len() - 1], target).join("/");
-        let mut rules = GROUPS.into_iter().flatten();
-        let is_read_there = rules.any(|rule| rule.path == source);
-        let is_elsewhere = split(&source).is_none() && !is_read_there;
-        let is_file = matches!(
-            raw.entry(&source),
-            Some(CaptureEntry::File(_) | CaptureEntry::Gap(_))
-        );
-        (is_elsewhere && is_file).then_some((path, source))
-    });
-    found.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use crosstie_model::managed::seal;
 
     use super::*;
-    use crate::collect::rules::FileFilter;
+    use crate::collect::rules::{FileFilter, GROUPS};
 
     fn tree(paths: &[&str]) -> RawCapture {
         let mut raw = RawCapture::default();
@@ -233,66 +165,6 @@ mod tests {
             ]
         );
         assert_eq!(rename_user_files(&kept), kept);
-    }
-
-    #[test]
-    fn a_file_that_lies_elsewhere_is_where_the_link_to_it_was() {
-        let mut raw = tree(&["home/alice/acme.yaml", "etc/systemd/network/acme.network"]);
-        let link = |target: &str| CaptureEntry::Link(target.to_owned());
-        raw.insert("etc/netplan/acme.yaml", link("/home/alice/acme.yaml"));
-        raw.insert(
-            "run/systemd/network/a.network",
-            link("/etc/systemd/network/acme.network"),
-        );
-        raw.insert("etc/systemd/network/99-default.link", link("/dev/null"));
-        let kept = rename_user_files(&raw);
-        assert_eq!(
-            kept.entry("etc/netplan/file3.yaml"),
-            raw.entry("home/alice/acme.yaml")
-        );
-        assert_eq!(
-            kept.entry("etc/systemd/network/99-default.link"),
-            Some(&link("/dev/null"))
-        );
-        let moved = kept.entry("run/systemd/network/file1.network");
-        assert_eq!(moved, Some(&link("/etc/systemd/network/file2.network")));
-        let text = format!("{kept:?}");
-        assert!(!text.contains("acme") && !text.contains("alice"), "{text}");
-    }
-
-    /// Debian's `/etc/modules-load.d/modules.conf` is a link to a file that is read by itself.
-    #[test]
-    fn a_link_that_leads_out_of_the_capture_does_not_say_where() {
-        let mut raw = tree(&["etc/netplan/01-network-manager-all.yaml"]);
-        let mut link = |path: &str, target: &str| {
-            raw.insert(path, CaptureEntry::Link(target.to_owned()));
-        };
-        link("etc/netplan/60-acme.yaml", "/home/alice/zeus/np.yaml");
-        link("etc/sysctl.d", "../../srv/acme");
-        link("etc/systemd/network/99-default.link", "/dev/null");
-        link("sys/class/net/eth0", "../../devices/virtual/net/eth0");
-        let kept = rename_user_files(&raw);
-        let targets = kept.tree().filter_map(|(_, entry)| match entry {
-            CaptureEntry::Link(target) => Some(target.as_str()),
-            _ => None,
-        });
-        assert_eq!(
-            targets.collect::<Vec<_>>(),
-            [
-                "/withheld",
-                "/withheld",
-                "/dev/null",
-                "../../devices/virtual/net/eth0"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_link_to_a_file_that_is_listed_stays_a_link() {
-        let mut raw = tree(&["etc/modules"]);
-        let link = CaptureEntry::Link("../modules".to_owned());
-        raw.insert("etc/modules-load.d/modules.conf", link);
-        assert_eq!(rename_user_files(&raw), raw);
     }
 
     /// `pam_limits` and managers read files by name: the last, or the first, wins.

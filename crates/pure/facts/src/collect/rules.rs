@@ -183,7 +183,7 @@ const SOFTWARE: &[CollectRule] = &[
     filtered("proc/modules", filter::modules),
     whole("sys/module/{mlx5_core,mlx5_ib,ib_core,nvidia,nvidia_peermem,nv_peer_mem,rdma_rxe}/version"),
     filtered("lib/modules/$release/modules.dep", filter::module_paths),
-    whole("proc/driver/nvidia/version"),
+    filtered("proc/driver/nvidia/version", filter::nvidia_version),
     rule("{usr/lib,usr/local/lib}/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1}", FileFilter::Name),
     rule("usr/lib/*-linux-gnu/{libnccl.so.2,libnccl-net.so,libibverbs.so.1,librdmacm.so.1,libcuda.so.1}", FileFilter::Name),
     rule("usr/local/{cuda,cuda-1*,cuda-2*}/lib64/{libnccl.so.2,libnccl-net.so}", FileFilter::Name),

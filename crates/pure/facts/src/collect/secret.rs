@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::is_uuid;
 use crate::raw::{CaptureEntry, ReadGap};
 
 /// In place of a value that is part of something else.
@@ -34,8 +35,14 @@ const SECRET_WORDS: [&str; 20] = [
     "private key",
 ];
 
-/// Parts of names whose values are secrets: `WIREGUARD_KEY`, `tcp_fastopen_key`, `wpa-psk`; not `NCCL_IB_PKEY`.
-const NAME_PARTS: [&str; 6] = ["key", "keys", "psk", "pwd", "pass", "cookie"];
+/// Parts of names whose values are secrets: `wpa-psk`.
+const NAME_PARTS: [&str; 4] = ["psk", "pwd", "pass", "cookie"];
+/// In any part of such a name: `WIREGUARD_KEY`, `NCCL_SSHKEY`, `tcp_fastopen_key`.
+const KEY: &str = "key";
+/// Of RDMA, and no secrets: `NCCL_IB_PKEY`.
+const RDMA_KEYS: [&str; 5] = ["pkey", "qkey", "lkey", "rkey", "mkey"];
+/// The same, as NetworkManager writes it.
+const PARTITION_KEY: &str = "p-key";
 
 /// How tokens of well-known services begin.
 const TOKENS: [&str; 34] = [
@@ -84,8 +91,6 @@ const AWS: [&str; 5] = ["AKIA", "ASIA", "AIDA", "AROA", "AGPA"];
 
 /// Longer than any identifier of hardware: a GUID has 16 digits, and hashes of ours 16, or 32 behind a mark.
 const MIN_TOKEN_LENGTH: usize = 32;
-/// Base64 has slashes, and so do paths: only the longer ones are taken for it.
-const LONG_WITH_SLASHES: usize = 40;
 
 const KEY_BEGIN: &str = "-----BEGIN";
 const KEY_END: &str = "-----END";
@@ -165,8 +170,11 @@ fn names_secret(line: &str) -> bool {
 }
 
 fn is_secret_name(name: &str) -> bool {
-    name.split(|letter: char| !letter.is_ascii_alphanumeric())
-        .any(|part| NAME_PARTS.contains(&part))
+    let is_key = |part: &str| part.contains(KEY) && !RDMA_KEYS.contains(&part);
+    name != PARTITION_KEY
+        && name
+            .split(|letter: char| !letter.is_ascii_alphanumeric())
+            .any(|part| NAME_PARTS.contains(&part) || is_key(part))
 }
 
 /// `https://user:password@host`
@@ -208,14 +216,15 @@ fn holds_dotted_token(text: &str) -> bool {
 fn is_token(run: &str) -> bool {
     run.split(['/', '+'])
         .any(|part| begins_as_token(part) || looks_random(part))
-        || (run.len() >= LONG_WITH_SLASHES && !is_path(run) && mixes(run))
+        || (run.len() >= MIN_TOKEN_LENGTH && is_base64(run) && mixes(run))
 }
 
-/// `net/ipv4/conf/enP2p1s0f0np0/arp_announce`: a part of a path is a word, which one of base64 hardly ever is.
-fn is_path(run: &str) -> bool {
+/// Base64 has slashes, and so do paths: `net/ipv4/conf/enP2p1s0f0np0/arp_announce`. A part of a path is a word, which one of base64
+/// hardly ever is.
+fn is_base64(run: &str) -> bool {
     let is_word =
         |part: &str| part.len() >= 3 && part.bytes().all(|byte| byte.is_ascii_lowercase());
-    run.starts_with('/') || run.split('/').any(is_word)
+    run.contains(['/', '+']) && !run.split('/').any(is_word)
 }
 
 /// Also behind a hyphen or an underscore.
@@ -243,6 +252,8 @@ fn is_service_token(part: &str) -> bool {
 }
 
 fn looks_random(part: &str) -> bool {
+    // `90-NM-6ba7b810-9dad-11d1-80b4-00c04fd430c8`
+    let part = without_uuid(part);
     let digits = part.strip_prefix("0x").unwrap_or(part);
     let plain: String = digits.chars().filter(|letter| *letter != '-').collect();
     if plain.len() < MIN_TOKEN_LENGTH {
@@ -255,7 +266,17 @@ fn looks_random(part: &str) -> bool {
     let count = |test: fn(&u8) -> bool| part.bytes().filter(test).count();
     let unbroken = part.bytes().all(|byte| byte.is_ascii_alphanumeric());
     mixes(part)
+        || is_scrambled(part)
         || (unbroken && count(u8::is_ascii_digit) >= 6 && count(u8::is_ascii_alphabetic) >= 6)
+}
+
+/// Letters alone, with a capital behind every fifth or more often: words that are written together have fewer.
+fn is_scrambled(part: &str) -> bool {
+    let letters = part.as_bytes();
+    let rises = letters
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    letters.iter().all(u8::is_ascii_alphabetic) && 5 * rises.count() >= letters.len()
 }
 
 /// Capitals, small letters and digits.
@@ -264,9 +285,15 @@ fn mixes(text: &str) -> bool {
     has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
 }
 
-fn is_uuid(text: &str) -> bool {
-    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-    lengths == [8, 4, 4, 4, 12]
+/// What stands before a UUID at the end of a name.
+fn without_uuid(name: &str) -> &str {
+    const LENGTH: usize = 36;
+    let split = name.len().checked_sub(LENGTH);
+    let parts = split.and_then(|at| name.split_at_checked(at));
+    let before = parts.and_then(|(before, uuid)| is_uuid(uuid).then_some(before));
+    before
+        .and_then(|before| before.strip_suffix('-'))
+        .unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -289,6 +316,13 @@ mod tests {
             "npm_canary0123",
             "pypi-canary0123",
             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "NCCL_X=q7Zr/8Kx+2LmN9/aB3cD4eF5gH6iJ7kL",
+            "NCCL_X=/q7Zr8Kx+2LmN9/aB3cD4eF5gH6iJ7kL",
+            "NCCL_X=qRzTbVxKwPmNcLdFgHjSkAyUeIoQtWxZ",
+            "q7Zr8Kx2LmN9aB3cD4eF5gH6iJ7kLs9Q-6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "NCCL_SSHKEY=hunter2",
+            "NCCL_ACMEKEY=x",
+            "NCCL_KEYRING=x",
             "0123456789abcdef0123456789abcdef01234567",
             "6f1d2a3b-00112233-44556677-8899aabb",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x",
@@ -307,12 +341,19 @@ mod tests {
             "net/ipv4/conf/enP2p1s0f0np0/arp_announce = 2",
             "hashed-0123456789abcdef0123456789abcdef",
             "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+            "90-NM-6ba7b810-9dad-11d1-80b4-00c04fd430c8.yaml",
+            "netplan-NM-6ba7b810-9dad-11d1-80b4-00c04fd430c8.nmconnection",
             "00:00:10:29:fe:80:00:00:00:00:00:00:4e:10:20:03:00:30:0b:11",
             "../../../0000:01:00.0/infiniband/rocep1s0f1",
             "/sys/devices/pci0000:00/0000:00:01.0/net/enP2p1s0f1np1",
             "200000baseLR4_ER4_FR4/Full",
             "[    1.0] nvidia: module verification failed: signature and/or required key missing - tainting kernel",
             "NCCL_IB_PKEY=0",
+            "p-key=0x8001",
+            "mlx5_0: lkey=0x1234 rkey=0x1234",
+            "ConfigureWithoutCarrierAndIgnoreCarrierLoss=yes",
+            "BOOT_IMAGE=/boot/vmlinuz-6.17.0-1008-nvidia-64k",
+            "/usr/lib/aarch64-linux-gnu/libnccl.so.2.28.9",
             "archvs.conf.d.example",
             "hvs.conf",
             "NCCL_IB_HCA==rocep1s0f1,roceP2p1s0f1",

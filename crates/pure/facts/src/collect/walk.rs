@@ -67,9 +67,18 @@ pub fn alias(source: &dyn FileTree, alias: &PathAlias) -> Option<CaptureEntry> {
 struct Walk<'a> {
     source: &'a dyn FileTree,
     raw: &'a mut RawCapture,
-    /// Directories already entered: path → path with every link followed.
+    /// The kernel's directories already entered: path → path with every link followed.
     real: HashMap<String, Option<String>>,
 }
+
+/// Links on one way, as the kernel bounds them.
+const MAX_LINKS: usize = 40;
+
+/// In place of where a link leads.
+const ELSEWHERE: &str = "/withheld";
+
+/// How a file is hidden from systemd and its like.
+const NOTHING: &str = "dev/null";
 
 impl Walk<'_> {
     fn descend(&mut self, directory: &str, components: &[PathComponent], keep: FileFilter) {
@@ -98,14 +107,18 @@ impl Walk<'_> {
     fn step(&mut self, path: &str, rest: &[PathComponent], keep: FileFilter) {
         if rest.is_empty() {
             self.take(path, keep);
-        } else if let Some(real) = self.enter(path, 0) {
-            self.descend(&real, rest, keep);
+        } else if is_kernels(path) {
+            if let Some(real) = self.enter(path, 0) {
+                self.descend(&real, rest, keep);
+            }
+        } else {
+            let folder = self.folder(path);
+            self.descend(&folder, rest, keep);
         }
     }
 
-    /// Where a path leads once every link is followed, recording the links on the way.
+    /// Where a path of the kernel's leads once every link is followed, recording the links on the way.
     fn enter(&mut self, path: &str, links: usize) -> Option<String> {
-        const MAX_LINKS: usize = 40;
         // sysfs and procfs lay their own directories without links.
         if path.starts_with("sys/devices/") || path.starts_with("proc/sys/") {
             return Some(path.to_owned());
@@ -116,12 +129,12 @@ impl Walk<'_> {
         let real = self.source.read_link(path).map_or_else(
             |_| Some(path.to_owned()),
             |target| {
-                self.insert(path, CaptureEntry::Link(target.clone()))
-                    .then_some(())?;
-                let directory: Vec<&str> = path.split('/').collect();
-                let parts = resolve(&directory[..directory.len() - 1], &target);
+                let parts = resolved(path, &target);
+                let is_kept =
+                    is_kernels(&parts) && self.insert(path, CaptureEntry::Link(target.clone()));
+                is_kept.then_some(())?;
                 let mut real = String::new();
-                for part in parts {
+                for part in parts.split('/') {
                     let next = join(&real, part);
                     real = (links < MAX_LINKS).then(|| self.enter(&next, links + 1))??;
                 }
@@ -130,6 +143,50 @@ impl Walk<'_> {
         );
         self.real.insert(path.to_owned(), real.clone());
         real
+    }
+
+    /// Where what is in a folder is recorded: at the folder's own path, whatever links lead there, since people lay such links and
+    /// call by name what they lead to. Folders of libraries are told by the path that is theirs, so that each library counts once.
+    fn folder(&mut self, path: &str) -> String {
+        const LIBRARIES: &str = "usr/";
+        if !path.starts_with(LIBRARIES) || self.source.read_link(path).is_err() {
+            return path.to_owned();
+        }
+        let real = self.follow(path);
+        let real = real.filter(|real| real.starts_with(LIBRARIES) && is_listed_folder(real));
+        match real {
+            Some(real) if self.insert(path, CaptureEntry::Link(format!("/{real}"))) => real,
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Where a path leads once every link is followed. Nothing is recorded.
+    fn follow(&self, path: &str) -> Option<String> {
+        let mut left: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        let mut real = String::new();
+        let mut links = 0;
+        while let Some(part) = left.pop() {
+            match part.as_str() {
+                "" | "." => {}
+                ".." => real.truncate(real.rfind('/').unwrap_or(0)),
+                name => {
+                    let next = join(&real, name);
+                    let Ok(target) = self.source.read_link(&next) else {
+                        real = next;
+                        continue;
+                    };
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return None;
+                    }
+                    if target.starts_with('/') {
+                        real.clear();
+                    }
+                    left.extend(target.split('/').rev().map(str::to_owned));
+                }
+            }
+        }
+        Some(real)
     }
 
     /// Records an entry, unless a secret is all of it or part of its name. Whether it was recorded.
@@ -146,9 +203,7 @@ impl Walk<'_> {
     fn take(&mut self, path: &str, keep: FileFilter) {
         match keep {
             FileFilter::Link | FileFilter::Name => match self.source.read_link(path) {
-                Ok(target) => {
-                    self.insert(path, CaptureEntry::Link(target));
-                }
+                Ok(target) => self.take_link(path, target),
                 Err(_) if matches!(keep, FileFilter::Name) => self.take_name(path),
                 Err(_) => {}
             },
@@ -165,14 +220,18 @@ impl Walk<'_> {
             FileFilter::Whole
             | FileFilter::Filtered(_)
             | FileFilter::Stanzas(_)
-            | FileFilter::Private(_) => {
-                // The kernel's own files are no links; elsewhere (`/etc/os-release`) they may be.
-                if path.starts_with("sys/") || path.starts_with("proc/") {
-                    self.take_file(path, keep);
-                } else if let Some(real) = self.enter(path, 0) {
-                    self.take_file(&real, keep);
-                }
-            }
+            | FileFilter::Private(_) => self.take_file(path, keep),
+        }
+    }
+
+    /// A link that is a fact itself: sysfs names a driver by one, and libraries their version.
+    fn take_link(&mut self, path: &str, target: String) {
+        let real = resolved(path, &target);
+        if !is_kernels(path) {
+            let shown = shown_target(path, &real);
+            self.insert(path, CaptureEntry::Link(shown));
+        } else if is_kernels(&real) {
+            self.insert(path, CaptureEntry::Link(target));
         }
     }
 
@@ -185,9 +244,19 @@ impl Walk<'_> {
             Ok(Some(entry)) => {
                 self.insert(path, entry);
             }
-            Ok(None) | Err(ReadGap::Absent) => {}
+            Ok(None) => {}
             // A driver that refuses an attribute does not have it.
             Err(ReadGap::Failed(_)) if path.starts_with("sys/") => {}
+            Err(_) if self.is_hidden(path) => {
+                self.insert(path, CaptureEntry::Link(format!("/{NOTHING}")));
+            }
+            // A link that leads nowhere still hides its namesakes.
+            Err(ReadGap::Absent) => {
+                let is_link = self.source.read_link(path).is_ok();
+                if is_link && !is_kernels(path) && !matches!(keep, FileFilter::Private(_)) {
+                    self.insert(path, CaptureEntry::Link(ELSEWHERE.to_owned()));
+                }
+            }
             Err(gap) => {
                 // The name of a Wi-Fi profile is the name of someone's network.
                 let place = match keep {
@@ -199,6 +268,12 @@ impl Walk<'_> {
                 self.insert(place, CaptureEntry::Gap(gap));
             }
         }
+    }
+
+    /// Whether someone has put a link to nothing in its place.
+    fn is_hidden(&self, path: &str) -> bool {
+        let is_link = !is_kernels(path) && self.source.read_link(path).is_ok();
+        is_link && self.follow(path).is_some_and(|real| real == NOTHING)
     }
 
     fn take_name(&mut self, path: &str) {
@@ -236,6 +311,54 @@ impl Walk<'_> {
     }
 }
 
+/// Of the trees that the kernel lays, links and all. Elsewhere, people may have laid a link.
+fn is_kernels(path: &str) -> bool {
+    path.starts_with("sys/") || path.starts_with("proc/")
+}
+
+/// Where a link at this path leads, other links not followed.
+fn resolved(path: &str, target: &str) -> String {
+    let directory: Vec<&str> = path.split('/').collect();
+    resolve(&directory[..directory.len() - 1], target).join("/")
+}
+
+/// Whether a rule names something below a folder.
+fn is_listed_folder(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').collect();
+    let rules = GROUPS.into_iter().flatten();
+    let mut paths = rules.flat_map(|rule| expand(rule.path.replace("$release", "*")));
+    paths.any(|rule| {
+        let components: Vec<PathComponent> = rule.split('/').map(PathComponent::new).collect();
+        let mut pairs = components.iter().zip(&names);
+        components.len() > names.len() && pairs.all(|(component, name)| component.matches(name))
+    })
+}
+
+/// What a capture tells of where a link leads: that it hides a file, or a library's version.
+fn shown_target(path: &str, real: &str) -> String {
+    if real == NOTHING {
+        return format!("/{NOTHING}");
+    }
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (real_folder, real_name) = real.rsplit_once('/').unwrap_or(("", real));
+    if !is_version_of(real_name, name) {
+        ELSEWHERE.to_owned()
+    } else if real_folder == folder {
+        real_name.to_owned()
+    } else {
+        format!("{ELSEWHERE}/{real_name}")
+    }
+}
+
+/// `libnccl.so.2.28.9` of `libnccl.so.2`
+fn is_version_of(file: &str, library: &str) -> bool {
+    const ENDING: &str = ".so";
+    let stem = library.find(ENDING).map(|at| &library[..at + ENDING.len()]);
+    let version = stem.and_then(|stem| file.strip_prefix(stem)?.strip_prefix('.'));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    version.is_some_and(|version| version.split('.').all(is_number))
+}
+
 fn join(directory: &str, name: &str) -> String {
     if directory.is_empty() {
         name.to_owned()
@@ -266,4 +389,133 @@ fn stanzas(
     })?;
     keep(&pending);
     Ok(kept.map(|text| CaptureEntry::File(text.into_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts;
+
+    fn file(text: &str) -> CaptureEntry {
+        CaptureEntry::File(text.as_bytes().to_vec())
+    }
+
+    fn link(target: &str) -> CaptureEntry {
+        CaptureEntry::Link(target.to_owned())
+    }
+
+    fn tree(entries: &[(&str, CaptureEntry)]) -> RawCapture {
+        let mut raw = RawCapture::default();
+        for (path, entry) in entries {
+            raw.insert(path, entry.clone());
+        }
+        raw
+    }
+
+    const NETPLAN: &str = "network: {ethernets: {enp1s0f0np0: {mtu: 9000}}}";
+
+    /// A file, a folder, a way of several links, and what programs may leave to people: `/usr/local`, `/run/user`.
+    #[test]
+    fn what_a_link_of_a_person_leads_to_is_at_the_place_of_the_link() {
+        let raw = tree(&[
+            ("home", link("/srv/home")),
+            ("srv/home/alice/zeus/nccl.conf", file("NCCL_DEBUG=INFO\n")),
+            ("etc/nccl.conf", link("/home/alice/zeus/nccl.conf")),
+            ("etc/netplan", link("../srv/acme/netplan")),
+            ("srv/acme/netplan/60-a.yaml", file(NETPLAN)),
+            ("etc/environment", link("alternatives/acme")),
+            ("etc/alternatives/acme", link("/run/user/1000/acme")),
+            ("run/user/1000/acme", file("NCCL_IB_HCA==mlx5_0\n")),
+            ("etc/sysctl.d/60-acme.conf", link("/usr/local/acme/x.conf")),
+            ("usr/local/acme/x.conf", file("net.core.rmem_max = 7\n")),
+            ("etc/sysctl.conf", link("/home/alice/gone.conf")),
+            ("etc/systemd/network/99-default.link", link("/dev/null")),
+        ]);
+        let kept = collect_all(&raw);
+        let paths: Vec<&str> = kept.tree().map(|(path, _)| path).collect();
+        assert_eq!(
+            paths,
+            [
+                "etc/environment",
+                "etc/nccl.conf",
+                "etc/netplan/60-a.yaml",
+                "etc/sysctl.conf",
+                "etc/sysctl.d/60-acme.conf",
+                "etc/systemd/network/99-default.link",
+            ]
+        );
+        let text = format!("{kept:?}");
+        let gone = ["alice", "zeus", "srv", "1000", "usr", "alternatives"];
+        assert!(gone.iter().all(|name| !text.contains(name)), "{text}");
+        assert_eq!(kept.entry("etc/sysctl.conf"), Some(&link(ELSEWHERE)));
+        let hidden = kept.entry("etc/systemd/network/99-default.link");
+        assert_eq!(hidden, Some(&link("/dev/null")));
+        assert_eq!(facts(&kept), facts(&raw));
+        assert_eq!(collect_all(&kept), kept);
+    }
+
+    #[test]
+    fn a_link_to_a_library_tells_its_version_alone() {
+        let raw = tree(&[
+            ("usr/lib/libnccl.so.2", link("libnccl.so.2.28.9")),
+            (
+                "usr/local/lib/libnccl.so.2",
+                link("/home/alice/nccl/libnccl.so.2.19.3"),
+            ),
+            (
+                "usr/local/lib/libibverbs.so.1",
+                link("/home/alice/libalice.so.1.2"),
+            ),
+            ("usr/local/cuda", link("/etc/alternatives/cuda")),
+            ("etc/alternatives/cuda", link("/usr/local/cuda-12.8")),
+            (
+                "usr/local/cuda-12.8/lib64/libnccl.so.2",
+                link("libnccl.so.2.27.3"),
+            ),
+            ("usr/local/cuda-13", link("/home/alice/cuda")),
+            (
+                "home/alice/cuda/lib64/libnccl.so.2",
+                link("libnccl.so.2.28.3"),
+            ),
+        ]);
+        let kept = collect_all(&raw);
+        let links: Vec<(&str, &CaptureEntry)> = kept.tree().collect();
+        assert_eq!(
+            links,
+            [
+                ("usr/lib/libnccl.so.2", &link("libnccl.so.2.28.9")),
+                ("usr/local/cuda", &link("/usr/local/cuda-12.8")),
+                (
+                    "usr/local/cuda-12.8/lib64/libnccl.so.2",
+                    &link("libnccl.so.2.27.3")
+                ),
+                (
+                    "usr/local/cuda-13/lib64/libnccl.so.2",
+                    &link("libnccl.so.2.28.3")
+                ),
+                ("usr/local/lib/libibverbs.so.1", &link("/withheld")),
+                (
+                    "usr/local/lib/libnccl.so.2",
+                    &link("/withheld/libnccl.so.2.19.3")
+                ),
+            ]
+        );
+        assert_eq!(collect_all(&kept), kept);
+    }
+
+    /// Only a capture by other hands has such a link.
+    #[test]
+    fn links_of_the_kernel_stay_in_its_trees() {
+        let raw = tree(&[
+            ("sys/class/net/eth0", link("../../../home/alice/eth0")),
+            ("home/alice/eth0/speed", file("1\n")),
+            ("sys/class/net/eth1", link("../../devices/virtual/net/eth1")),
+            ("sys/devices/virtual/net/eth1/speed", file("1\n")),
+            ("sys/devices/virtual/net/eth1/device", link("/home/alice")),
+        ]);
+        let kept = collect_all(&raw);
+        let paths: Vec<&str> = kept.tree().map(|(path, _)| path).collect();
+        let expected = ["sys/class/net/eth1", "sys/devices/virtual/net/eth1/speed"];
+        assert_eq!(paths, expected);
+    }
 }

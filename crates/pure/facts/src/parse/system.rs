@@ -9,7 +9,7 @@ use crosstie_model::{
 };
 
 use super::nccl::environment;
-use crate::RawCapture;
+use crate::{RawCapture, collect::is_cut_log};
 
 pub(super) fn system(raw: &RawCapture) -> SystemFacts {
     SystemFacts {
@@ -20,9 +20,10 @@ pub(super) fn system(raw: &RawCapture) -> SystemFacts {
         time_service_on: clock(raw, "NTP="),
         time_service_installed: clock(raw, "CanNTP="),
         container: container(raw),
-        kernel_log: raw
-            .command("dmesg.txt")
-            .map(|text| text.lines().map(log_line).collect()),
+        kernel_log: raw.command("dmesg.txt").map(|text| {
+            let lines = text.lines().filter(|line| !is_cut_log(line));
+            lines.map(log_line).collect()
+        }),
         aspm_policy: raw
             .text("sys/module/pcie_aspm/parameters/policy")
             .and_then(|text| {

@@ -5,6 +5,7 @@ use serde::de::IgnoredAny;
 
 use crate::{
     RawCapture,
+    collect::is_cut_log,
     raw::{CaptureEntry, ReadGap},
 };
 
@@ -33,7 +34,21 @@ pub(super) fn unread(raw: &RawCapture) -> Vec<FactGap> {
             }),
             _ => None,
         });
-    gaps.chain(root).chain(damaged(raw)).collect()
+    gaps.chain(root)
+        .chain(damaged(raw))
+        .chain(cut_log(raw))
+        .collect()
+}
+
+/// Lines of the kernel's that are missing may be those that tell of a fault.
+fn cut_log(raw: &RawCapture) -> Option<FactGap> {
+    const LOG: &str = "dmesg.txt";
+    let text = raw.command(LOG).into_known()?;
+    is_cut_log(text).then(|| FactGap {
+        what: command_name(LOG),
+        why: "cut short: some of it is missing".to_owned(),
+        root_would: false,
+    })
 }
 
 /// Output that was cut short or is something else: no fact can come of it, and its absence would look like health.
@@ -76,6 +91,7 @@ fn command_name(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collect::cut_log;
 
     #[test]
     fn output_that_was_cut_short_is_unread() {
@@ -90,5 +106,9 @@ mod tests {
         keep("dmesg.txt", "[ no JSON");
         let found: Vec<String> = unread(&raw).into_iter().map(|one| one.what).collect();
         assert_eq!(found, ["addresses", "routes"]);
+        let log = cut_log("[    1.0] mlx5_core: x\n");
+        raw.insert_command("dmesg.txt", CaptureEntry::File(log.into_bytes()));
+        let found: Vec<String> = unread(&raw).into_iter().map(|one| one.what).collect();
+        assert_eq!(found, ["addresses", "routes", "kernel log"]);
     }
 }

@@ -49,8 +49,8 @@ pub(crate) trait RendererFiles {
         Vec::new()
     }
 
-    /// Of a generator: how the files that it makes are told from others, by manager.
-    fn makes(&self) -> &'static [(Manager, IsMade)] {
+    /// Of a generator: how the names of the files that it makes begin, by manager.
+    fn makes(&self) -> &'static [(Manager, &'static str)] {
         &[]
     }
 
@@ -64,9 +64,6 @@ pub(crate) trait RendererFiles {
         false
     }
 }
-
-/// Whether a file of this name was made.
-pub(crate) type IsMade = fn(&str) -> bool;
 
 /// Whether an interface of this name and index is run.
 pub(crate) type Claim<'a> = Box<dyn Fn(&str, u32) -> bool + 'a>;
@@ -119,6 +116,12 @@ macro_rules! modules {
 }
 
 with_every_renderer!(modules);
+
+/// How the names of files that generators make begin.
+pub(crate) fn made_prefixes() -> impl Iterator<Item = &'static str> {
+    let made = ALL.iter().flat_map(|one| one.makes());
+    made.map(|(_, prefix)| *prefix)
+}
 
 /// Whether a path is of the files by which interfaces are configured.
 pub fn is_renderers(path: &str) -> bool {

@@ -9,12 +9,13 @@ use crosstie_model::facts::{
 };
 use serde_json::Value;
 
-use super::{IsMade, RendererFiles, profiles::unhidden};
+use super::{RendererFiles, profiles::unhidden};
 use crate::{
     RawCapture,
     collect::{
         CollectRule, FileFilter,
         interface_name::is_given_by_system,
+        is_uuid,
         rules::{filtered, rule},
         split_ending,
     },
@@ -57,13 +58,17 @@ impl RendererFiles for Netplan {
         &["yaml", "yml"]
     }
 
-    /// Those, and what netplan generates: `10-netplan-enp1s0f0np0.network`, `netplan-eno1.nmconnection`.
+    /// Those, and what netplan generates: `10-netplan-enp1s0f0np0.network`, `netplan-eno1.nmconnection`, and
+    /// `netplan-NM-6ba7b810-9dad-11d1-80b4-00c04fd430c8.nmconnection` for a profile of NetworkManager's own.
     fn is_given(&self, name: &str) -> bool {
         let (stem, ending) = split_ending(name);
-        let networkd = stem.strip_prefix("10-netplan-");
-        let network_manager = stem.strip_prefix("netplan-");
-        let interface = networkd.or(network_manager);
-        GIVEN.contains(&name) || (!ending.is_empty() && interface.is_some_and(is_given_by_system))
+        let mut prefixes = self.makes().iter().map(|(_, prefix)| prefix);
+        let id = prefixes.find_map(|prefix| stem.strip_prefix(prefix));
+        let is_known = |id: &str| {
+            let uuid = id.strip_prefix("NM-");
+            id == "lo" || is_given_by_system(id) || uuid.is_some_and(is_uuid)
+        };
+        GIVEN.contains(&name) || (!ending.is_empty() && id.is_some_and(is_known))
     }
 
     fn path_part(&self) -> &'static str {
@@ -74,10 +79,10 @@ impl RendererFiles for Netplan {
         read(raw, found);
     }
 
-    fn makes(&self) -> &'static [(Manager, IsMade)] {
+    fn makes(&self) -> &'static [(Manager, &'static str)] {
         &[
-            (Manager::NetworkManager, |name| name.starts_with("netplan-")),
-            (Manager::Networkd, |name| name.contains("-netplan-")),
+            (Manager::NetworkManager, "netplan-"),
+            (Manager::Networkd, "10-netplan-"),
         ]
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     collect::{
         CollectRule, FileFilter,
         filter::{self, Kept},
-        is_number,
+        is_number, is_uuid,
         rules::{filtered, rule},
         split_ending,
     },
@@ -93,12 +93,6 @@ impl RendererFiles for NetworkManager {
     fn keeps_unnamed(&self, profile: &InterfaceProfile) -> bool {
         !profile.addresses.is_empty()
     }
-}
-
-fn is_uuid(text: &str) -> bool {
-    let is_hexadecimal = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let lengths = text.split('-').map(str::len);
-    lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hexadecimal)
 }
 
 fn parse(path: &str, text: &str) -> Vec<InterfaceProfile> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crosstie_model::facts::{net::Manager, persistence::InterfaceProfile};
 
-use super::{ALL, IsMade};
+use super::ALL;
 use crate::RawCapture;
 
 /// Where systemd and netplan look, the strongest place first: a file hides its namesakes further down.
@@ -53,8 +53,8 @@ pub(super) fn unhidden<'a>(
 /// Whether a generator made a manager's file of this name: such files are counted where they are declared.
 pub(super) fn is_made(manager: &Manager, name: &str) -> bool {
     let made = ALL.iter().flat_map(|one| one.makes());
-    let mut made = made.filter(|(by, _): &&(Manager, IsMade)| by == manager);
-    made.any(|(_, is)| is(name))
+    let mut made = made.filter(|(by, _)| by == manager);
+    made.any(|(_, prefix)| name.starts_with(prefix))
 }
 
 /// A section of an INI-like file, with its assignments in order.

@@ -3,6 +3,7 @@
 //!
 //! Files and commands come from the rules themselves, so a rule that is added is tested too, and must have a seed.
 
+mod people;
 mod plant;
 mod seeds;
 
@@ -61,7 +62,7 @@ fn with_files(text: &str, wanted: impl Fn(&CollectRule) -> bool) -> RawCapture {
 
 /// The archive before compression.
 fn archived(raw: &RawCapture) -> String {
-    let packed = pack(&cut_to_allow_list(raw));
+    let packed = pack(&cut_to_allow_list(raw)).unwrap();
     let mut bytes = Vec::new();
     GzDecoder::new(packed.as_slice())
         .read_to_end(&mut bytes)

@@ -17,7 +17,7 @@ pub(super) fn files() -> Vec<String> {
     seeds
 }
 
-const FILES: [&str; 17] = [
+const FILES: [&str; 18] = [
     // A value or a table of the kernel's.
     "9000\n",
     "fe80:0000:0000:0000:4e10:20ff:fe30:0b11\n",
@@ -34,6 +34,7 @@ const FILES: [&str; 17] = [
     // Sections.
     "[connection]\ntype=ethernet\ninterface-name=en0\n[match]\ndriver=mlx5_core\n[ipv4]\nmethod=manual\naddress1=10.0.0.1/24,10.0.0.254\n",
     "[Match]\nName=en0 en1\n[Network]\nAddress=10.0.0.1/24\nDHCP=no\n[Link]\nMTUBytes=9000\n[Manager]\nDefaultLimitMEMLOCK=infinity\n[device]\nmanaged=true\n",
+    "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.142  Release Build\nGCC version:  gcc version 13.3.0\n",
     // Words.
     "* soft memlock unlimited\n@rdma - memlock 1024\n",
     "auto en0\niface en0 inet static\n  address 10.0.0.1/24\n  mtu 9000\nrdma_ucm\nib_core\n",

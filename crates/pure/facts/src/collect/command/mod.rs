@@ -10,6 +10,8 @@ use super::{rules, secret};
 use crate::raw::{CaptureEntry, ReadGap};
 
 pub use gpu::to_xml as gpu_xml;
+pub use text::cut_log;
+pub(crate) use text::is_cut_log;
 
 /// A command's output, by its name in a capture, and what to keep of it.
 pub struct CommandCaptureRule {

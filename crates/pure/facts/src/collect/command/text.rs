@@ -3,7 +3,7 @@
 use memchr::{memchr_iter, memmem};
 
 use crate::collect::{
-    filter::{assignment, is_plain, leading},
+    filter::{assignment, is_plain, leading, without_people},
     secret::is_secret,
 };
 
@@ -13,18 +13,34 @@ const FIRST_LINES: usize = 1000;
 const LAST_LINES: usize = 3000;
 
 /// The command line can name `iommu=pt` beside a password for the network boot, and the packet filter logs packets behind a
-/// prefix that people choose. NVIDIA's driver names boards and GPUs by numbers that are theirs alone.
-const LOG_SECRETS: [&str; 6] = [
+/// prefix that people choose. NVIDIA's driver names boards and GPUs by numbers that are theirs alone. Where no daemon takes audit
+/// records, the kernel prints them itself, those of programs too. A crash and a stuck task are called by the program's name, which may be
+/// of one that uses the card.
+const LOG_SECRETS: [&str; 15] = [
     "command line",
     " in=",
     " out=",
     "serial number",
     "gpu-",
     "uuid",
+    "audit",
+    "apparmor=",
+    "comm:",
+    "comm=",
+    "segfault at",
+    "traps:",
+    "info: task ",
+    "killed process",
+    "modules linked in",
 ];
 
 /// Where a line begins to tell of a program: `NVRM: Xid (PCI:0000:01:00): 31, pid=812, name=train.py, …`.
 const LOG_PROCESSES: [&str; 2] = [", pid=", ", name="];
+/// The same, of a line that has a process id anywhere: `NVRM: API mismatch: the client 'kwin_wayland' (pid 1005) …`.
+const LOG_PROCESS_IDS: [&str; 6] = [" '", " \"", "(pid", " pid", " process ", " task "];
+
+/// In place of what is missing of a log. It stands at the end.
+const LOG_CUT: &str = "crosstie: this log was cut short";
 
 /// What the kernel says of the fabric, its buses and its drivers.
 const LOG_WORDS: [&str; 15] = [
@@ -50,15 +66,33 @@ pub(super) fn kernel_log(text: &str) -> String {
     let kept = lines_with(text, &LOG_WORDS, &LOG_SECRETS);
     let (first, rest) = kept.split_at(FIRST_LINES.min(kept.len()));
     let last = &rest[rest.len().saturating_sub(LAST_LINES)..];
+    let is_cut = first.len() + last.len() < kept.len() || is_cut_log(text);
     let kept = lines(first.iter().chain(last).copied());
     // A line that was cut may have lost its word, and one without its control characters may have come by another.
     let kept = lines_with(&kept, &LOG_WORDS, &LOG_SECRETS);
-    lines(kept.into_iter().map(without_process))
+    let kept = kept
+        .into_iter()
+        .map(|line| without_people(without_process(line)));
+    let end = is_cut.then(|| LOG_CUT.to_owned());
+    let kept: Vec<String> = kept.chain(end).collect();
+    lines(kept.iter().map(String::as_str))
+}
+
+/// Whether the end of a log says that some of it is missing.
+pub(crate) fn is_cut_log(text: &str) -> bool {
+    text.trim_end().lines().next_back() == Some(LOG_CUT)
+}
+
+/// The log as far as it was read.
+pub fn cut_log(text: &str) -> String {
+    format!("{text}{LOG_CUT}\n")
 }
 
 fn without_process(line: &str) -> &str {
-    let starts = LOG_PROCESSES.iter().filter_map(|word| line.find(word));
-    starts.min().map_or(line, |start| &line[..start])
+    let has_id = line.to_ascii_lowercase().contains("pid");
+    let ids = LOG_PROCESS_IDS.iter().filter(|_| has_id);
+    let starts = ids.chain(&LOG_PROCESSES).filter_map(|word| line.find(word));
+    starts.min().map_or(line, |start| line[..start].trim_end())
 }
 
 /// The lines that have one of the words, in any case, and none of the unwanted ones. The log is long and few lines are
@@ -264,13 +298,40 @@ mod tests {
         assert_eq!(kernel_log(&kept), kept);
     }
 
+    /// Texts of NVIDIA 570, of Linux 6.8 and of Ubuntu 24.04 without auditd.
+    #[test]
+    fn programs_and_people_in_the_kernel_log_stay_on_the_node() {
+        let log = "[1] NVRM: API mismatch: the client 'acme-wayland' (pid 1005)\n\
+            [2] NVRM: GPU1 process acme-train (PID 7) is gone\n\
+            [3] audit: type=1130 audit(1.2:3): pid=1 uid=0 msg='unit=mlx5-acme comm=\"systemd\" exe=\"/x\"'\n\
+            [4] audit: type=1123 audit(1.2:3): msg='cwd=\"/home/acme/mlx5\" cmd=6C73'\n\
+            [5] audit: type=1400 audit(1.2:3): apparmor=\"DENIED\" profile=\"snap.acme.train\" name=\"/dev/infiniband/uverbs0\"\n\
+            [6] acme-train[812]: segfault at 0 ip 7f sp 7f error 4 in libmlx5.so.1.24[7f+5]\n\
+            [7] INFO: task acme-mlx5:812 blocked for more than 120 seconds.\n\
+            [8] Modules linked in: acme mlx5_core\n\
+            [9] Linux version 6.8.0-31 (acme@buildbox) (gcc-13 (Ubuntu 13.2.0) 13.2.0) #1 SMP\n\
+            [0] NVRM: loading NVIDIA UNIX Open Kernel Module for aarch64  580.142  Release Build  (acme@buildbox)\n";
+        let kept = kernel_log(log);
+        assert_eq!(
+            kept,
+            "[1] NVRM: API mismatch: the client\n[2] NVRM: GPU1\n\
+            [9] Linux version 6.8.0-31 (gcc-13 (Ubuntu 13.2.0) 13.2.0) #1 SMP\n\
+            [0] NVRM: loading NVIDIA UNIX Open Kernel Module for aarch64  580.142  Release Build\n"
+        );
+        assert_eq!(kernel_log(&kept), kept);
+    }
+
     #[test]
     fn a_flooded_log_keeps_its_ends() {
         let flood: Vec<String> = (0..100_000).map(|line| format!("mlx5 {line}")).collect();
         let flood = flood.join("\n");
         let kept = kernel_log(&flood);
-        assert_eq!(kept.lines().count(), FIRST_LINES + LAST_LINES);
-        assert!(kept.starts_with("mlx5 0\n") && kept.ends_with("mlx5 99999\n"));
+        assert_eq!(kept.lines().count(), FIRST_LINES + LAST_LINES + 1);
+        let end = format!("mlx5 99999\n{LOG_CUT}\n");
+        assert!(kept.starts_with("mlx5 0\n") && kept.ends_with(&end));
+        assert_eq!(kernel_log(&kept), kept);
+        assert!(is_cut_log(&kept) && !is_cut_log("mlx5 0\n"));
+        assert!(is_cut_log(&kernel_log(&cut_log("mlx5 0\n"))));
         let long = kernel_log(&format!("mlx5{}\u{1b}[0m", "x".repeat(9000)));
         assert_eq!(long.len(), MAX_LINE + 1);
     }

@@ -18,6 +18,10 @@ const PLACEHOLDER: &str = "file";
 const BEFORE: &str = "a-";
 const AFTER: &str = "z-";
 
+/// How the names of files begin that others are compared with, whether they are there or not: what is read before ours does
+/// another thing than what is read after them.
+const OURS: [&str; 2] = ["05-crosstie-", "90-crosstie"];
+
 /// Endings that tell which program reads a file, and nothing else; besides, those of whoever configures interfaces.
 const ENDINGS: [&str; 2] = ["conf", "sh"];
 
@@ -62,10 +66,15 @@ pub(super) fn placeholder(
     let width = count.to_string().len();
     let made = ["", BEFORE, AFTER]
         .map(|first| format!("{order}{first}{PLACEHOLDER}{number:0width$}{ending}"));
-    let found = made
-        .iter()
-        .find(|made| last_before(stay, made) == last_before(stay, name));
+    let found = made.iter().find(|made| {
+        last_before(stay, made) == last_before(stay, name)
+            && fences().all(|fence| (made.as_str() < fence) == (name < fence))
+    });
     found.unwrap_or(&made[0]).clone()
+}
+
+fn fences() -> impl Iterator<Item = &'static str> {
+    OURS.into_iter().chain(renderer::made_prefixes())
 }
 
 fn last_before<'a>(names: &BTreeSet<&'a str>, name: &str) -> Option<&'a str> {
@@ -84,8 +93,12 @@ pub(crate) fn split_ending(name: &str) -> (&str, &str) {
     }
 }
 
-/// The number by which files are ordered, with what follows it, and the rest.
+/// The number by which files are ordered, with what follows it, and the rest. That a generator made a file is told by how its
+/// name begins.
 fn ordered(stem: &str) -> (&str, &str) {
+    if let Some(made) = renderer::made_prefixes().find(|made| stem.starts_with(made)) {
+        return stem.split_at(made.len());
+    }
     let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
     let is_separated = digits > 0 && stem[digits..].starts_with(['-', '_']);
     stem.split_at(digits + usize::from(is_separated))
@@ -93,4 +106,10 @@ fn ordered(stem: &str) -> (&str, &str) {
 
 pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+pub(crate) fn is_uuid(text: &str) -> bool {
+    let is_hexadecimal = |part: &str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let lengths = text.split('-').map(str::len);
+    lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hexadecimal)
 }

@@ -53,11 +53,14 @@ fn name(text: &str) -> Option<(&str, &str)> {
 const WITHHELD: &str = "/withheld";
 
 fn is_path(name: &str, value: &str) -> bool {
-    let names_one = ["_FILE", "_PATH", "_DIR", "_PLUGIN"]
-        .iter()
-        .any(|end| name.ends_with(end));
+    /// Files, whose names people give, with a folder or without.
+    const OF_FILES: [&str; 5] = ["_FILE", "_PATH", "_DIR", "_CONFIG", "_PLUGIN"];
+    /// In place of a plugin.
+    const NO_PLUGIN: &str = "none";
+    let is_file = OF_FILES.iter().any(|end| name.ends_with(end));
     let mut parts = value.split([',', ':', ';', '=']);
-    parts.any(|part| part.starts_with(['/', '~', '.'])) || (names_one && value.contains('/'))
+    parts.any(|part| part.starts_with(['/', '~', '.']))
+        || (is_file && !value.is_empty() && value != NO_PLUGIN)
 }
 
 /// `NAME=VALUE`, if the variable is an engine's. None of them has a use for white space in its value.
@@ -102,11 +105,22 @@ mod tests {
             "NCCL_TOPO_FILE=/home/alice/acme.xml",
             "NCCL_TOPO_FILE=~/acme.xml",
             "NCCL_TOPO_FILE=alice/acme.xml",
+            "NCCL_TOPO_FILE=acme-alice.%h.xml",
             "NCCL_TOPO_FILE=/withheld",
             "NCCL_TOPO_FILE=rc,/acme.xml",
         ] {
             let kept = engine_settings(line).unwrap();
             assert_eq!(kept, "NCCL_TOPO_FILE=/withheld\n");
+        }
+        for (line, kept) in [
+            (
+                "NCCL_TUNER_CONFIG=alice/tuner.csv",
+                "NCCL_TUNER_CONFIG=/withheld\n",
+            ),
+            ("NCCL_NET_PLUGIN=acme", "NCCL_NET_PLUGIN=/withheld\n"),
+            ("NCCL_NET_PLUGIN=none", "NCCL_NET_PLUGIN=none\n"),
+        ] {
+            assert_eq!(engine_settings(line).unwrap(), kept);
         }
         let range = "NCCL_IB_ADDR_RANGE=10.0.0.0/24\n";
         assert_eq!(engine_settings(range).unwrap(), range);

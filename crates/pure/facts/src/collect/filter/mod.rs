@@ -24,7 +24,7 @@ pub(super) use system::{
     cpuinfo, kernel_parameters, login_limits, machine_id, manager_limits, meminfo, module_names,
     node_meminfo, os_release, process_limits, sysctl_file,
 };
-pub(super) use whole::{first_word, kernel_file};
+pub(super) use whole::{first_word, kernel_file, nvidia_version, without_people};
 pub(super) use word::is_description;
 pub(crate) use word::{is_plain, leading};
 

@@ -1,6 +1,11 @@
 //! Files that hold one value, or a table of the kernel's.
 
-use super::word::{is_description, leading};
+use std::ops::Range;
+
+use super::{
+    keyed,
+    word::{is_description, leading},
+};
 
 /// As it is. The kernel writes neither comments nor assignments; where such a thing stands, someone else wrote it.
 pub(in crate::collect) fn kernel_file(text: &str) -> Option<String> {
@@ -37,6 +42,35 @@ fn is_of_the_kernel(word: &str) -> bool {
     is_description(word.strip_prefix("tclass=").unwrap_or(word))
 }
 
+/// NVIDIA's `/proc/driver/nvidia/version`, less who built the driver.
+pub(in crate::collect) fn nvidia_version(text: &str) -> Option<String> {
+    const KEYS: [&str; 2] = ["NVRM version", "GCC version"];
+    let kept = keyed(text, ':', &KEYS, |value| {
+        leading(value, usize::MAX, is_description)
+    })?;
+    let lines = kept.lines().map(|line| without_people(line) + "\n");
+    Some(lines.collect())
+}
+
+/// The line without `(alice@buildbox)`: who built a kernel or a module, and where.
+pub(in crate::collect) fn without_people(line: &str) -> String {
+    let mut line = line.to_owned();
+    // Without one, the line may have another.
+    while let Some(builder) = builder(&line) {
+        let start = line[..builder.start].trim_end().len();
+        line.replace_range(start..builder.end, "");
+    }
+    line
+}
+
+fn builder(line: &str) -> Option<Range<usize>> {
+    line.match_indices('(').find_map(|(open, _)| {
+        let end = open + line[open..].find([')', ' '])?;
+        let is_builder = line[end..].starts_with(')') && line[open..end].contains('@');
+        is_builder.then_some(open..end + 1)
+    })
+}
+
 /// The one word of the first line that is no comment.
 pub(in crate::collect) fn first_word(text: &str) -> Option<String> {
     let line = text.lines().find(|line| !super::is_comment(line))?;
@@ -70,6 +104,14 @@ mod tests {
         ] {
             assert_eq!(kernel_file(text).as_deref(), Some(text));
         }
+        let version = "NVRM version: NVIDIA UNIX  580.142  Release Build  (alice@acme)  Fri\nGCC version:  gcc (Ubuntu 13.3) \n";
+        let kept = nvidia_version(version).unwrap();
+        assert_eq!(
+            kept,
+            "NVRM version: NVIDIA UNIX  580.142  Release Build  Fri\nGCC version:  gcc (Ubuntu 13.3)\n"
+        );
+        assert_eq!(nvidia_version(&kept), Some(kept));
+        assert_eq!(without_people("a (b (c@d)) (e@f"), "a (b) (e@f");
         assert_eq!(kernel_file("9000 # mine\n").as_deref(), Some("9000\n"));
         assert_eq!(
             kernel_file("# mine\n9000 x\nA=b").as_deref(),
