@@ -139,9 +139,9 @@ fn unread(
     }
     if before.scope == SnapshotScope::Everything {
         compare! {
-            "nftables' tables": nftables by nftables,
-            "iptables' tables": iptables by iptables,
-            "ip6tables' tables": ip6tables by ip6tables,
+            "firewall's nftables tables": nftables by nftables,
+            "firewall's iptables tables": iptables by iptables,
+            "firewall's ip6tables tables": ip6tables by ip6tables,
         }
     }
     unread

@@ -159,7 +159,7 @@ fn what_was_not_read_once_is_left_alone_and_told() {
         [
             "the links stay as they are: they could not be read after the change",
             "the settings of interfaces stay as they are: they could not be read after the change",
-            "the nftables' tables stay as they are: they could not be read after the change",
+            "the firewall's nftables tables stay as they are: they could not be read after the change",
         ]
     );
     let mut now = changed(state());
