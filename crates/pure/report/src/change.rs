@@ -294,7 +294,7 @@ mod tests {
             assert!(
                 text.ends_with(
                     "The cluster is half rolled back: spark-a is rolled back, and spark-b is not.\n  \
-                     finish  crosstie rollback --run 7\n"
+                     finish    crosstie rollback --run 7\n"
                 ),
                 "{text}"
             );
