@@ -211,6 +211,29 @@ fn commands_of_pages_parse() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A remark behind a command that is not a comment to a shell, so that the line cannot be pasted whole.
+fn bare_remark(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("Next: ").unwrap_or(line);
+    // The board of `up` begins with its name.
+    let has_remark = line.starts_with("crosstie ") && !line.starts_with("crosstie up  scan");
+    let (_, remark) = line.split_once("   ").filter(|_| has_remark)?;
+    let remark = remark.trim_start();
+    (!remark.is_empty() && !remark.starts_with("# ")).then_some(line)
+}
+
+#[test]
+fn what_is_said_of_a_command_is_a_comment_to_a_shell() {
+    let mut paths = pages();
+    files(&root().join("crates"), "snap", &mut paths);
+    let mut texts: Vec<String> = Vec::new();
+    texts.extend(paths.iter().map(|path| fs::read_to_string(path).unwrap()));
+    collect_helps(&Arguments::command(), &mut texts);
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let bare: Vec<&str> = lines.filter_map(bare_remark).collect();
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
 fn collect_helps(command: &clap::Command, found: &mut Vec<String>) {
     let texts = [command.get_after_help(), command.get_after_long_help()];
     found.extend(texts.into_iter().flatten().map(ToString::to_string));
