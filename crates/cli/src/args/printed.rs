@@ -246,9 +246,30 @@ fn collect_helps(command: &clap::Command, found: &mut Vec<String>) {
 fn commands_of_help_texts_parse() {
     let mut found = Vec::new();
     collect_helps(&Arguments::command(), &mut found);
-    let lines = found.iter().flat_map(|text| text.lines());
+    let joined: Vec<String> = found
+        .iter()
+        .map(|text| text.replace("\\\n      ", ""))
+        .collect();
+    let lines = joined.iter().flat_map(|text| text.lines());
     let commands: Vec<&str> = lines.filter_map(command).collect();
     assert!(commands.len() > 40, "{} commands", commands.len());
     let faults: Vec<String> = commands.into_iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Wider lines are broken between words: that is right for a sentence, and makes a command of the end of a remark.
+#[test]
+fn examples_of_help_texts_fit_a_terminal_and_sentences_are_not_broken_twice() {
+    let mut found = Vec::new();
+    collect_helps(&Arguments::command(), &mut found);
+    for text in found {
+        let mut is_sentence = false;
+        for line in text.lines() {
+            let is_example = line.starts_with("  ");
+            assert!(!is_example || line.chars().count() < 80, "{line}");
+            let goes_on = is_sentence && !is_example && !line.is_empty();
+            assert!(!goes_on, "one line is one paragraph: {line}");
+            is_sentence = !is_example && !line.is_empty();
+        }
+    }
 }
