@@ -65,6 +65,12 @@ impl Palette {
         columns.saturating_sub(indent).max(NARROWEST / 2)
     }
 
+    /// No wider than what reads well.
+    #[must_use]
+    pub(crate) fn for_prose(self) -> Self {
+        self.within(self.prose(0))
+    }
+
     /// Whether there is room for so many columns.
     pub(crate) fn has_room_for(self, width: usize) -> bool {
         self.columns.is_none_or(|columns| width <= columns)
