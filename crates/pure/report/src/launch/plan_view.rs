@@ -16,7 +16,11 @@ pub fn plan_view(plan: &LaunchPlan, palette: Palette) -> String {
         line(palette, &[strong(title)], &mut out);
         for variable in &rank.environment {
             let text = format!("  {}={}", variable.name, quoted(&variable.value));
-            line(palette, &[quiet(text)], &mut out);
+            line(
+                palette,
+                &[TextSpan::command(TextTone::Quiet, text)],
+                &mut out,
+            );
         }
         let command = format!("  {}", command(rank));
         line(
