@@ -229,7 +229,8 @@ pub(super) fn half_done(
         .offer
         .for_nodes(failed.iter().copied())
         .command(CommandVerb::Trust)
-        .flag("undo", true);
+        .flag("undo", true)
+        .to_string();
     Some(format!(
         "{} may have been changed in part:\n  {}\n  {}",
         failed.join(", "),
