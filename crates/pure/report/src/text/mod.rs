@@ -29,8 +29,10 @@ pub struct Palette {
     columns: Option<usize>,
 }
 
-/// What reads well, on any terminal.
+/// What reads well, on a terminal that is wider.
 const PROSE: usize = 100;
+/// Where nobody knows the terminal: a pager breaks no word of a sentence on any usual one.
+const PIPED_PROSE: usize = 80;
 /// A terminal that is narrower gets lines that it breaks itself.
 const NARROWEST: usize = 24;
 
@@ -61,7 +63,9 @@ impl Palette {
 
     /// Columns for sentences behind an indent.
     pub fn prose(self, indent: usize) -> usize {
-        let columns = self.columns.map_or(PROSE, |columns| columns.min(PROSE));
+        let columns = self
+            .columns
+            .map_or(PIPED_PROSE, |columns| columns.min(PROSE));
         columns.saturating_sub(indent).max(NARROWEST / 2)
     }
 
@@ -296,6 +300,13 @@ mod tests {
                 .contains(|c: char| c.is_control()),
             "{out:?}"
         );
+    }
+
+    #[test]
+    fn sentences_fit_a_pager_where_nobody_knows_the_terminal() {
+        assert_eq!(Palette::Plain.prose(2), 78);
+        assert_eq!(Palette::Plain.within(120).prose(2), 98);
+        assert_eq!(Palette::Plain.within(60).prose(2), 58);
     }
 
     #[test]
