@@ -16,7 +16,7 @@ pub(crate) fn run(scan: &ScanArgs, colour: ColourChoice) -> anyhow::Result<ExitC
         view(&candidates, &looked, &offer, colour.palette())
     })?;
     for note in looked.notes.iter().filter(|_| scan.json) {
-        output::print_stderr(&format!("note: not asked: {}\n", printable(note)));
+        output::print_sentences(&format!("note: not asked: {}", printable(note)));
     }
     Ok(exit::CLEAN)
 }

@@ -162,7 +162,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
     let started = Instant::now();
     let say = |text: &str| {
         let seconds = started.elapsed().as_secs_f64();
-        output::print_stderr(&format!("[{seconds:6.1} s] {text}\n"));
+        output::print_behind(&format!("[{seconds:6.1} s] "), text);
     };
     let open = || Lab::open_or_only(&paths, arguments.name.as_deref());
     match &arguments.verb {
@@ -182,7 +182,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
             let of_tests = arguments.dir.is_none().then(LabPaths::of_tests);
             let labs = [Some(paths), of_tests].into_iter().flatten();
             let errors = labs.flat_map(|labs| crosstie_lab::down_all(&labs, &say));
-            let tell = |error| output::print_stderr(&format!("{error}\n"));
+            let tell = |error| output::print_sentences(&format!("{error}"));
             return Ok(exit::failed_if(errors.map(tell).count() > 0));
         }
         Verb::Down { lab, .. } => {

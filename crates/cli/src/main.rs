@@ -24,6 +24,7 @@ mod status;
 mod trial;
 mod trust;
 mod up;
+mod usage;
 
 use std::{error::Error, process::ExitCode};
 
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
     let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(error),
     };
     let colour = arguments.colour;
     log_to_stderr(arguments.verbose, arguments.command.is_for_people(), colour);
@@ -101,7 +102,12 @@ fn prints_json(matches: &ArgMatches) -> bool {
 }
 
 /// Help and versions are asked for; whatever else does not parse is an error, for programs too.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: clap::Error) -> ExitCode {
+    // What follows `--` is another program's.
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let own: Vec<String> = words.take_while(|word| word != "--").collect();
+    let error = usage::with_tips(error, &mut Arguments::command(), &own);
     let rendered = error.render();
     let is_asked_for = !error.use_stderr();
     if is_asked_for {
@@ -114,9 +120,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return exit::failed_if(printed.is_err());
     }
     output::print_stderr(&rendered.to_string());
-    // What follows `--` is another program's.
-    let mut own = std::env::args_os().take_while(|argument| argument != "--");
-    if own.any(|argument| argument == "--json") {
+    if own.iter().any(|word| word == "--json") {
         output::print_failure(&FailureReport::of_usage(&rendered.to_string()));
     }
     exit::tool_failed()

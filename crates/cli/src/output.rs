@@ -3,7 +3,9 @@
 use std::io;
 
 use crosstie_report::document::{FailureReport, JsonDocument};
-pub(crate) use crosstie_terminal::{print, print_error, print_stderr};
+pub(crate) use crosstie_terminal::{
+    print, print_behind, print_error, print_sentences, print_stderr,
+};
 use serde::Serialize;
 
 /// A value to stdout: as JSON for a program, in the words of `view` for a person.

@@ -6,6 +6,7 @@ use crosstie_control::plan::{plan, write};
 use crosstie_report::{
     plan::{PlanReport, view},
     suggested_command::CommandVerb,
+    text::with_remark,
 };
 use crosstie_terminal::{ColourChoice, TerminalConsole};
 
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &PlanArgs, colour: ColourChoice) -> anyhow::Result<
     };
     output::report(arguments.json, &report, || {
         let next = if is_live && unread.is_empty() {
-            format!("{}    does it", offer.command(CommandVerb::Apply))
+            with_remark(offer.command(CommandVerb::Apply), "does it")
         } else {
             String::new()
         };

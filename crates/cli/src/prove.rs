@@ -25,7 +25,7 @@ pub(crate) fn run(
     let report = ProveReport::examined(run, before.as_ref(), &diagnosis, &unread);
     output::report(arguments.json, &report, || view(&report, console.palette))?;
     if let Some(measured) = &measured {
-        output::print_stderr(&measured.remarks());
+        output::print_sentences(&measured.remarks());
     }
     Ok(if report.has_faults() {
         exit::faults()

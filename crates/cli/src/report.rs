@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
     let palette = colour.palette();
     if let (Some(old), Some(new)) = (&arguments.run, &arguments.new) {
         let found = control::compare(old, new, &options)?;
-        output::print_stderr(&replaced_line(found.replaced.as_deref()));
+        output::print_sentences(&replaced_line(found.replaced.as_deref()));
         if !to_stdout {
             output::report(arguments.json, &found, || compare::view(&found, palette))?;
         }
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
         return Ok(exit::faults_if(found.worse > 0));
     }
     let report = control::report(arguments.run.as_deref(), &options)?;
-    output::print_stderr(&replaced_line(report.replaced.as_deref()));
+    output::print_sentences(&replaced_line(report.replaced.as_deref()));
     if arguments.json {
         output::print_json(&report)?;
     }

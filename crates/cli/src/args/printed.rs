@@ -211,6 +211,29 @@ fn commands_of_pages_parse() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// A remark behind a command that is not a comment to a shell, so that the line cannot be pasted whole.
+fn bare_remark(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = line.strip_prefix("Next: ").unwrap_or(line);
+    // The board of `up` begins with its name.
+    let has_remark = line.starts_with("crosstie ") && !line.starts_with("crosstie up  scan");
+    let (_, remark) = line.split_once("   ").filter(|_| has_remark)?;
+    let remark = remark.trim_start();
+    (!remark.is_empty() && !remark.starts_with("# ")).then_some(line)
+}
+
+#[test]
+fn what_is_said_of_a_command_is_a_comment_to_a_shell() {
+    let mut paths = pages();
+    files(&root().join("crates"), "snap", &mut paths);
+    let mut texts: Vec<String> = Vec::new();
+    texts.extend(paths.iter().map(|path| fs::read_to_string(path).unwrap()));
+    collect_helps(&Arguments::command(), &mut texts);
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let bare: Vec<&str> = lines.filter_map(bare_remark).collect();
+    assert!(bare.is_empty(), "{}", bare.join("\n"));
+}
+
 fn collect_helps(command: &clap::Command, found: &mut Vec<String>) {
     let texts = [command.get_after_help(), command.get_after_long_help()];
     found.extend(texts.into_iter().flatten().map(ToString::to_string));
@@ -223,9 +246,30 @@ fn collect_helps(command: &clap::Command, found: &mut Vec<String>) {
 fn commands_of_help_texts_parse() {
     let mut found = Vec::new();
     collect_helps(&Arguments::command(), &mut found);
-    let lines = found.iter().flat_map(|text| text.lines());
+    let joined: Vec<String> = found
+        .iter()
+        .map(|text| text.replace("\\\n      ", ""))
+        .collect();
+    let lines = joined.iter().flat_map(|text| text.lines());
     let commands: Vec<&str> = lines.filter_map(command).collect();
     assert!(commands.len() > 40, "{} commands", commands.len());
     let faults: Vec<String> = commands.into_iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Wider lines are broken between words: that is right for a sentence, and makes a command of the end of a remark.
+#[test]
+fn examples_of_help_texts_fit_a_terminal_and_sentences_are_not_broken_twice() {
+    let mut found = Vec::new();
+    collect_helps(&Arguments::command(), &mut found);
+    for text in found {
+        let mut is_sentence = false;
+        for line in text.lines() {
+            let is_example = line.starts_with("  ");
+            assert!(!is_example || line.chars().count() < 80, "{line}");
+            let goes_on = is_sentence && !is_example && !line.is_empty();
+            assert!(!goes_on, "one line is one paragraph: {line}");
+            is_sentence = !is_example && !line.is_empty();
+        }
+    }
 }

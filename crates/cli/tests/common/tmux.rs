@@ -167,7 +167,8 @@ impl Terminal {
         let is_copied = |line: &str| {
             let mut words = line.split_whitespace();
             let is_wide = words.any(|word| word.chars().count() > self.columns);
-            is_wide || line.contains("crosstie ") || line.contains("--")
+            let is_setting = line.trim_start().starts_with("export ");
+            is_wide || is_setting || line.contains("crosstie ") || line.contains("--")
         };
         let said = self.unbroken();
         let lines = said.lines().map(str::trim_end);

@@ -140,7 +140,7 @@ pub struct InfinibandFabric {
 #[derive(Debug, Error)]
 pub enum ProfileError {
     #[error(
-        "no profile named \"{name}\"{}; shipped are {}. A path to a TOML file works too",
+        "no profile named \"{name}\"{} Shipped are {}. A path to a TOML file works too",
         suggestion(name),
         SHIPPED.map(|(name, _)| name).join(", ")
     )]
@@ -167,7 +167,10 @@ pub enum ProfileError {
 
 fn suggestion(name: &str) -> String {
     let known = SHIPPED.iter().map(|(known, _)| *known);
-    nearest(name, known).map_or_else(String::new, |known| format!(": did you mean {known}?"))
+    nearest(name, known).map_or_else(
+        || ".".to_owned(),
+        |known| format!(": did you mean {known}?"),
+    )
 }
 
 impl LabProfile {

@@ -211,7 +211,7 @@ impl EventObserver for TerminalConsole {
             }
             ControlEvent::TestBegan { name, within } => {
                 let (name, seconds) = (printable(name), within.as_secs());
-                self.tell(&format!("measuring {name} (deadline {seconds} s)\n"));
+                self.tell_sentence(&format!("measuring {name} (deadline {seconds} s)"));
             }
             ControlEvent::StepBegan {
                 step,
@@ -219,7 +219,7 @@ impl EventObserver for TerminalConsole {
                 steps_left,
             } => {
                 let text = step_line(step, board, steps_left);
-                self.tell(&format!("{}\n", printable(&text)));
+                self.tell_sentence(&text);
             }
             ControlEvent::Settings(all) => {
                 let nodes = all.iter();

@@ -16,7 +16,9 @@ mod watch;
 
 pub use console::TerminalConsole;
 pub use log::log_to_stderr;
-pub use output::{ColourChoice, print, print_error, print_stderr, print_to_reader};
+pub use output::{
+    ColourChoice, print, print_behind, print_error, print_sentences, print_stderr, print_to_reader,
+};
 pub use prompt::is_there;
 pub use serial::join_serial_line;
 pub use watch::WatchOutput;

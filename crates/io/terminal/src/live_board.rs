@@ -7,11 +7,11 @@ use std::{
 };
 
 use crosstie_report::{
-    text::{Palette, printable},
+    text::Palette,
     up::{StageBoard, TerminalSize, UpStage, board},
 };
 
-use crate::{charset::for_terminal, progress::ProgressView, size};
+use crate::{charset::for_terminal, output::print_behind, progress::ProgressView, size};
 
 /// Shared with whoever draws.
 #[derive(Clone)]
@@ -56,9 +56,5 @@ impl LiveBoard {
 /// One line for a stage that ended, where nothing is drawn.
 pub(crate) fn line(stage: UpStage, took: Duration, summary: &str) {
     let seconds = took.as_secs_f64();
-    let _ = writeln!(
-        io::stderr(),
-        "{stage:<8} {seconds:>6.1} s  {}",
-        printable(summary)
-    );
+    print_behind(&format!("{stage:<8} {seconds:>6.1} s  "), summary);
 }

@@ -143,8 +143,18 @@ pub fn print_error(error: &(dyn Error + 'static)) {
     }
 }
 
+/// Says it on stderr, each of its lines as a sentence.
+pub fn print_sentences(text: &str) {
+    text.lines().for_each(print_sentence);
+}
+
 /// Says it on stderr; where that is a terminal, it is folded between words. Its text may quote a node, so it is made printable.
 pub(crate) fn print_sentence(text: &str) {
+    print_behind("", text);
+}
+
+/// The same behind a lead, such as a time, below whose end it goes on.
+pub fn print_behind(lead: &str, text: &str) {
     let stderr = io::stderr();
     let palette = if stderr.is_terminal() {
         Palette::Plain.within(size::of(&stderr).columns)
@@ -152,7 +162,13 @@ pub(crate) fn print_sentence(text: &str) {
         Palette::Plain
     };
     let mut out = String::new();
-    sentence(palette, INDENT, &printable(text), &mut out);
+    let indent = lead.chars().count().max(INDENT);
+    sentence(
+        palette,
+        indent,
+        &printable(&format!("{lead}{text}")),
+        &mut out,
+    );
     print_stderr(&out);
 }
 

@@ -86,9 +86,7 @@ impl YesNoPrompt<'_> {
         let ask = for_terminal(&printable(self.ask)).into_owned();
         let left = || self.until.saturating_duration_since(Instant::now());
         let time = |left: Duration| {
-            let shown = self
-                .shows_time
-                .then(|| format!(" ({:>3} s)", left.as_secs()));
+            let shown = self.shows_time.then(|| time_left(left));
             shown.unwrap_or_default()
         };
         let mut line = |left| format!("{ask} {keys}{} ", time(left));
@@ -115,6 +113,11 @@ impl YesNoPrompt<'_> {
             }
         }
     }
+}
+
+/// As wide as ever, since it is drawn over what was there: blanks are behind it, before what is typed.
+fn time_left(left: Duration) -> String {
+    format!(" {:<7}", format!("({} s)", left.as_secs()))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -184,6 +187,14 @@ mod tests {
             assert_eq!(Reply::of(other), Reply::Other, "{other:?}");
         }
         assert_eq!(Reply::of(""), Reply::End);
+    }
+
+    #[test]
+    fn the_time_that_is_left_has_no_hole_and_covers_what_was_there() {
+        let shown = |seconds| time_left(Duration::from_secs(seconds));
+        assert_eq!(shown(62), " (62 s) ");
+        let widths = [0, 9, 62, 119, 900].map(|seconds| shown(seconds).chars().count());
+        assert_eq!(widths, [widths[0]; 5]);
     }
 
     #[test]

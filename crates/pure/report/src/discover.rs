@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     suggested_command::{CommandContext, CommandVerb},
-    text::{Palette, TextSpan, TextTone, line, quiet},
+    text::{Palette, TextSpan, TextTone, line, quiet, with_remark},
 };
 
 /// One element of `scan --discover --json`: a machine on a local link that may be a node.
@@ -133,26 +133,24 @@ fn nothing_found(looked: &SearchedInterfaces, palette: Palette, out: &mut String
 
 fn next(offer: &CommandContext, found: bool, palette: Palette, out: &mut String) {
     let lines = if offer.nodes.is_empty() {
-        let cure = "sudo systemctl enable --now ssh    on the machine, then crosstie scan --discover again";
         vec![if found {
-            cure.to_owned()
+            let cure = "sudo systemctl enable --now ssh";
+            with_remark(cure, "on the machine, then crosstie scan --discover again")
         } else {
             "crosstie scan".to_owned()
         }]
     } else {
         let trust = offer.command(CommandVerb::Trust);
         vec![
-            format!("{trust}    to log in without a password"),
+            with_remark(trust, "to log in without a password"),
             offer.command(CommandVerb::Scan).to_string(),
         ]
     };
     for (index, text) in lines.iter().enumerate() {
         let label = if index == 0 { "Next: " } else { "      " };
-        line(
-            palette,
-            &[quiet(label), TextSpan::new(TextTone::Accent, text)],
-            out,
-        );
+        let mut spans = vec![quiet(label)];
+        spans.extend(TextSpan::offer(TextTone::Accent, text));
+        line(palette, &spans, out);
     }
 }
 

@@ -70,7 +70,7 @@ pub fn view(env: &EnvReport, palette: Palette) -> String {
     let title = TextSpan::new(TextTone::Strong, "containers");
     line(palette, &[title], &mut out);
     for ContainerFlag { flag, why } in &env.container_flags {
-        let flag = TextSpan::new(TextTone::Plain, format!("  {flag:<34}"));
+        let flag = TextSpan::command(TextTone::Plain, format!("  {flag:<34}"));
         line(
             palette,
             &[flag, TextSpan::new(TextTone::Quiet, format!("  {why}"))],
@@ -98,7 +98,7 @@ pub fn exports(all: &[(&str, &[EngineSetting])], with_reasons: bool, palette: Pa
                     TextSpan::new(TextTone::Quiet, format!("  # {}", title_of(setting.engine)));
                 line(palette, &[name], &mut out);
             }
-            let export = TextSpan::new(TextTone::Plain, format!("  {}", sh_line(setting)));
+            let export = TextSpan::command(TextTone::Plain, format!("  {}", sh_line(setting)));
             line(palette, &[export], &mut out);
             if with_reasons {
                 let why = TextSpan::new(TextTone::Quiet, format!("      {}", setting.why));
@@ -125,5 +125,24 @@ fn title_of(engine: EngineKind) -> &'static str {
         EngineKind::Sglang => "SGLang",
         EngineKind::LlamaCpp => "llama.cpp",
         EngineKind::Custom => "your own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_copied_is_not_broken() {
+        let setting = EngineSetting {
+            engine: EngineKind::Ucx,
+            name: "UCX_NET_DEVICES".to_owned(),
+            value: "rocep1s0f0:1,roceP2p1s0f0:1".to_owned(),
+            why: "the ports of the fabric, each with its number".to_owned(),
+        };
+        let all = [("spark-a", std::slice::from_ref(&setting))];
+        let shown = exports(&all, true, Palette::Plain.within(40));
+        let whole = "\n  export UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1\n";
+        assert!(shown.contains(whole), "{shown}");
     }
 }

@@ -3,9 +3,7 @@
 use crosstie_doctor::{Check, checks::AREAS, explain::page};
 use crosstie_model::spec::distance;
 
-use crate::text::{Palette, TableRow, TextSpan, TextTone, line, table, wrap};
-
-const WIDTH: usize = 98;
+use crate::text::{Palette, TableRow, TextSpan, TextTone, line, sentence, table};
 
 /// Every fault in one line, by area.
 pub fn list(palette: Palette) -> String {
@@ -67,12 +65,8 @@ pub fn check(check: &Check, palette: Palette) -> String {
 }
 
 fn paragraph(row: &str, palette: Palette, out: &mut String) {
-    let hanging = if row.starts_with("- ") { "  " } else { "" };
-    for (index, text) in wrap(row, WIDTH).iter().enumerate() {
-        let indent = if index == 0 { "" } else { hanging };
-        let text = format!("  {indent}{text}");
-        line(palette, &[TextSpan::new(TextTone::Plain, text)], out);
-    }
+    let indent = if row.starts_with("- ") { 4 } else { 2 };
+    sentence(palette.for_prose(), indent, &format!("  {row}"), out);
 }
 
 /// What whoever asks for a fault is told that there is none of that name.
@@ -124,10 +118,27 @@ mod tests {
         for found in crosstie_doctor::checks::all() {
             let text = check(found, Palette::Plain);
             assert!(text.starts_with(found.id), "{text}");
-            assert!(
-                text.lines().all(|line| line.chars().count() <= WIDTH + 4),
-                "{text}"
-            );
+            let is_wide = |line: &str| line.chars().count() > 100 && !line.contains('`');
+            assert!(!text.lines().any(is_wide), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_folded_once() {
+        const COLUMNS: usize = 80;
+        // What begins a line would have found room at the end of the one before.
+        let is_stub = |before: &str, line: &str| {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            let is_more = before.starts_with("  ") && line.starts_with("  ") && word != "-";
+            let is_prose = !before.contains('`') && !line.contains('`');
+            let room = before.chars().count() + 1 + word.chars().count();
+            is_more && is_prose && room <= COLUMNS
+        };
+        for found in crosstie_doctor::checks::all() {
+            let text = check(found, Palette::Plain.within(COLUMNS));
+            let pairs = text.lines().zip(text.lines().skip(1));
+            let stub = pairs.filter(|(before, line)| is_stub(before, line)).last();
+            assert_eq!(stub, None, "{text}");
         }
     }
 }

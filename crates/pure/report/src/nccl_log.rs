@@ -5,7 +5,7 @@ use crosstie_nccl_log::{NcclHost, NcclLogReport, NcclPair, NcclRunReport, NcclTr
 
 use crate::{
     finding::{finding, heading},
-    text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table},
+    text::{Palette, TableRow, TextSpan, TextTone, line, plain, quiet, strong, table, with_remark},
 };
 
 /// More pairs than a screen holds are left to the JSON.
@@ -49,8 +49,9 @@ fn findings(report: &NcclLogReport, palette: Palette, out: &mut String) {
         }
     }
     if let Some(worst) = report.findings.first() {
-        let hint = format!("crosstie explain {}    tells more", worst.id);
-        line(palette, &[quiet(hint)], out);
+        let command = format!("crosstie explain {}", worst.id);
+        let hint = with_remark(command, "tells more");
+        line(palette, &TextSpan::offer(TextTone::Quiet, &hint), out);
     }
 }
 

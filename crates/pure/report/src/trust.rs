@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     document::document_schema,
-    text::{Palette, TableRow, TextSpan, TextTone, printable, table},
+    text::{Palette, TableRow, TextSpan, TextTone, printable, sentence, table},
 };
 
 /// A node cannot fill the screen.
@@ -176,8 +176,7 @@ impl TrustReport {
         for hint in &self.hints {
             text.push('\n');
             for line in hint.lines() {
-                text.push_str(&printable(line));
-                text.push('\n');
+                sentence(palette, 2, &printable(line), &mut text);
             }
         }
         text

@@ -9,6 +9,7 @@ use crosstie_node::{
 };
 use crosstie_report::{
     suggested_command::CommandVerb,
+    text::with_remark,
     trust::{TrustOutcome, TrustReport},
 };
 use crosstie_trust::{
@@ -231,8 +232,10 @@ pub(super) fn half_done(
         .flag("undo", true)
         .to_string();
     Some(format!(
-        "{} may have been changed in part:\n  {trust}    finishes it\n  {undo}    undoes it",
-        failed.join(", ")
+        "{} may have been changed in part:\n  {}\n  {}",
+        failed.join(", "),
+        with_remark(trust, "finishes it"),
+        with_remark(undo, "undoes it")
     ))
 }
 
@@ -321,7 +324,7 @@ fn report(
     if done && !options.dry_run {
         let offer = options.fleet.offer.for_nodes([]);
         let undo = offer.command(CommandVerb::Trust).flag("undo", true);
-        hints.push(format!("{undo}    undoes all of it"));
+        hints.push(with_remark(undo, "undoes all of it"));
     }
     TrustReport {
         dry_run: options.dry_run,

@@ -19,6 +19,7 @@ use crosstie_node::{
 use crosstie_reach::{secret::PasswordSource, ssh::SshDestinationError};
 use crosstie_report::{
     suggested_command::CommandVerb,
+    text::with_remark,
     trust::{ControllerReport, TrustNodeReport, TrustOutcome, TrustReport},
 };
 use crosstie_trust::{Fingerprint, KeyOwner, MachineName, MachineNameError};
@@ -143,8 +144,9 @@ pub fn install(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustR
     let (controller, scratch) = prepare(options)?;
     let trust = options.fleet.offer.command(CommandVerb::Trust);
     options.fleet.last_words(&format!(
-        "crosstie: interrupted; what was written so far is in the journals.\n  {trust}    finishes it\n  {}    undoes it",
-        trust.clone().flag("undo", true)
+        "crosstie: interrupted; what was written so far is in the journals.\n  {}\n  {}",
+        with_remark(&trust, "finishes it"),
+        with_remark(trust.clone().flag("undo", true), "undoes it")
     ));
     let report = install::run(options, &controller, &scratch, prompter);
     options.fleet.last_words("");
@@ -159,7 +161,8 @@ pub fn undo(options: &TrustOptions, prompter: &dyn Prompter) -> Result<TrustRepo
         .offer
         .command(CommandVerb::Trust)
         .flag("undo", true);
-    let words = format!("crosstie: interrupted\n  {undo}    finishes it");
+    let undo = with_remark(undo, "finishes it");
+    let words = format!("crosstie: interrupted\n  {undo}");
     options.fleet.last_words(&words);
     let report = undo::run(options, &controller, &scratch, prompter);
     options.fleet.last_words("");

@@ -95,7 +95,7 @@ fn a_node_that_is_lost_while_it_is_changed_is_not_forgotten() {
     let hint = half_done(&options, &work, &outcomes, &logins).unwrap();
     assert!(hint.starts_with("spark-b may have been changed"), "{hint}");
     assert!(
-        hint.contains("crosstie trust --undo spark-b    undoes it"),
+        hint.contains("crosstie trust --undo spark-b    # undoes it"),
         "{hint}"
     );
 }

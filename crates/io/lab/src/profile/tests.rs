@@ -142,7 +142,10 @@ fn a_node_has_this_machines_architecture_unless_it_says_otherwise() {
 #[test]
 fn a_mistyped_name_is_answered_with_the_one_that_was_meant() {
     let error = LabProfile::find("two-spraks").unwrap_err().to_string();
-    assert!(error.contains("did you mean two-sparks?"), "{error}");
+    assert!(
+        error.contains("two-spraks\": did you mean two-sparks? Shipped are"),
+        "{error}"
+    );
     let error = LabProfile::find("zebra").unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
 }

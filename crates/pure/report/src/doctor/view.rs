@@ -9,7 +9,7 @@ use super::{FindingCounts, plural};
 use crate::{
     causes::{HostFindingRef, RootFinding, located, roots},
     finding::{consequences, finding, heading},
-    text::{Palette, TextSpan, TextTone, line, wrap},
+    text::{Palette, TextSpan, TextTone, line, with_remark, wrap},
 };
 
 /// How much is shown.
@@ -52,11 +52,9 @@ pub fn view(diagnosis: &Diagnosis, detail: FindingDetail, palette: Palette) -> S
     notes(diagnosis, &mut screen);
     screen.line(&[verdict(diagnosis)]);
     if let Some(worst) = roots.first() {
-        let hint = format!("crosstie explain {}", worst.finding.id);
-        screen.line(&[
-            TextSpan::command(TextTone::Quiet, hint),
-            TextSpan::new(TextTone::Quiet, "    tells more"),
-        ]);
+        let command = format!("crosstie explain {}", worst.finding.id);
+        let hint = with_remark(command, "tells more");
+        screen.line(&TextSpan::offer(TextTone::Quiet, &hint));
     }
     screen.out
 }

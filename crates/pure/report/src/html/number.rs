@@ -4,6 +4,8 @@ use crosstie_model::Bytes;
 
 /// Two decimals below ten, one above; a lab's megabits have three.
 pub(super) fn gbps(value: f64) -> String {
+    // What rounds to nothing has no sign.
+    let value = if value.abs() < 0.0005 { 0.0 } else { value };
     if value.abs() < 0.995 && value.abs() > 0.0 {
         return format!("{value:.3}");
     }

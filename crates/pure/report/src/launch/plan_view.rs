@@ -5,7 +5,7 @@ use crosstie_launch::format::quoted;
 use super::{LaunchOutcome, LaunchPlan, LaunchReport, PlannedRank};
 use crate::{
     suggested_command::CommandContext,
-    text::{Palette, TextSpan, TextTone, item, line, plain, quiet, strong},
+    text::{Palette, TextSpan, TextTone, item, line, plain, quiet, strong, with_remark},
 };
 
 /// Each node's command as a shell would take it.
@@ -16,7 +16,11 @@ pub fn plan_view(plan: &LaunchPlan, palette: Palette) -> String {
         line(palette, &[strong(title)], &mut out);
         for variable in &rank.environment {
             let text = format!("  {}={}", variable.name, quoted(&variable.value));
-            line(palette, &[quiet(text)], &mut out);
+            line(
+                palette,
+                &[TextSpan::command(TextTone::Quiet, text)],
+                &mut out,
+            );
         }
         let command = format!("  {}", command(rank));
         line(
@@ -106,9 +110,9 @@ pub fn launched_view(launched: &LaunchReport, offer: &CommandContext, palette: P
             ("logs", "what it prints"),
             ("stop", "ends it on all nodes"),
         ] {
-            let command = offer.job(what, &launched.job);
-            let command = TextSpan::command(TextTone::Accent, format!("  {command}"));
-            line(palette, &[command, quiet(format!("   {why}"))], &mut out);
+            let command = format!("  {}", offer.job(what, &launched.job));
+            let spans = TextSpan::offer(TextTone::Accent, &with_remark(command, why));
+            line(palette, &spans, &mut out);
         }
     }
     out

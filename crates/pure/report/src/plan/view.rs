@@ -32,11 +32,7 @@ pub fn view(plan: &ClusterPlan, unread: &[NodeFailure], next: &str, palette: Pal
     }
     line(palette, &[verdict(plan, unread.len())], &mut out);
     if !next.is_empty() && plan.has_work() && !plan.is_refused() {
-        line(
-            palette,
-            &[TextSpan::command(TextTone::Quiet, next)],
-            &mut out,
-        );
+        line(palette, &TextSpan::offer(TextTone::Quiet, next), &mut out);
     }
     out
 }

@@ -44,12 +44,26 @@ pub(super) fn ledger(pair: &PairRow, palette: Palette, out: &mut String) {
 }
 
 pub(super) fn figure(gbps: f64) -> String {
-    // A lab's megabits.
-    if gbps.abs() < 0.995 {
+    // A lab's megabits; what rounds to nothing has no sign.
+    if gbps.abs() < 0.0005 {
+        "0.000".to_owned()
+    } else if gbps.abs() < 0.995 {
         format!("{gbps:.3}")
     } else if gbps < 10.0 {
         format!("{gbps:.2}")
     } else {
         format!("{gbps:.1}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_sign() {
+        assert_eq!(figure(-0.0004), "0.000");
+        assert_eq!(figure(-0.0006), "-0.001");
+        assert_eq!(figure(0.107), "0.107");
     }
 }

@@ -58,6 +58,13 @@ fn a_run_without_any_figure_is_unmeasured() {
     }
     let proved = ProveReport::new(&run, None);
     assert!(proved.is_unmeasured() && !proved.has_faults());
+    let table = view(&proved, Palette::Plain);
+    let why = "not applicable: libibverbs is not installed";
+    assert_eq!(
+        table.replace("\n    ", " ").matches(why).count(),
+        1,
+        "{table}"
+    );
     let unread = NodeFailure {
         host: "spark-b".to_owned(),
         error: "it did not answer".to_owned(),

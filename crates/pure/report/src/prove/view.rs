@@ -161,6 +161,9 @@ fn pair_table(prove: &ProveReport, palette: Palette, out: &mut String) {
         format!("{} → {}", b.host, a.host),
         "ceiling".to_owned(),
     ];
+    if let Some(units) = units(prove) {
+        line(palette, &[quiet(units)], out);
+    }
     let mut lines = vec![TableRow::Cells(2, head.iter().map(quiet).collect())];
     for key in order {
         let (kind, phase, rail, _) = key;
@@ -199,6 +202,40 @@ fn pair_table(prove: &ProveReport, palette: Palette, out: &mut String) {
         let why = pair.reason.as_deref().unwrap_or("no figure");
         let text = format!("{} → {}, {}: {why}", pair.from, pair.to, pair.kind);
         item(palette, (TextTone::Alarm, "✗ "), &text, out);
+    }
+    not_applicable(prove, palette, out);
+}
+
+/// Of the table's figures.
+fn units(prove: &ProveReport) -> Option<&'static str> {
+    let mut pairs = prove.pairs.iter();
+    let has_bandwidth = pairs.clone().any(|pair| pair.gbps.is_some());
+    let has_latency = pairs.any(|pair| pair.latency_us.is_some());
+    match (has_bandwidth, has_latency) {
+        (true, true) => Some("bandwidth in Gb/s and percent of the ceiling, latency in µs"),
+        (true, false) => Some("bandwidth in Gb/s and percent of the ceiling"),
+        (false, true) => Some("latency in µs"),
+        (false, false) => None,
+    }
+}
+
+/// Why tests were not made, those with the same reason together.
+fn not_applicable(prove: &ProveReport, palette: Palette, out: &mut String) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let pairs = prove.pairs.iter();
+    for pair in pairs.filter(|pair| pair.verdict == "not-applicable") {
+        let Some(why) = pair.reason.as_deref() else {
+            continue;
+        };
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, kinds)) if kinds.contains(&&*pair.kind) => {}
+            Some((_, kinds)) => kinds.push(&pair.kind),
+            None => reasons.push((why, vec![&pair.kind])),
+        }
+    }
+    for (why, kinds) in reasons {
+        let text = format!("{}, not applicable: {why}", kinds.join(", "));
+        item(palette, (TextTone::Quiet, "· "), &text, out);
     }
 }
 

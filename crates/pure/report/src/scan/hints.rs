@@ -2,7 +2,10 @@
 
 use crosstie_model::word;
 
-use crate::suggested_command::{CommandContext, CommandVerb};
+use crate::{
+    suggested_command::{CommandContext, CommandVerb},
+    text::with_remark,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct ScanHints {
@@ -21,16 +24,16 @@ impl ScanHints {
     ) -> Self {
         let next = if let Some(path) = capture {
             let path = word(path);
-            Some(format!(
-                "crosstie scan --from {path}    shows the capture, here or elsewhere"
-            ))
+            let scan = format!("crosstie scan --from {path}");
+            Some(with_remark(scan, "shows the capture, here or elsewhere"))
         } else if !from.is_empty() {
             let from = from.iter().map(|path| format!(" --from {}", word(path)));
             let from: String = from.collect();
-            Some(format!("crosstie doctor{from}    tells what is wrong"))
+            let doctor = format!("crosstie doctor{from}");
+            Some(with_remark(doctor, "tells what is wrong"))
         } else {
             let doctor = offer.command(CommandVerb::Doctor);
-            (!failed).then(|| format!("{doctor}    tells what is wrong"))
+            (!failed).then(|| with_remark(doctor, "tells what is wrong"))
         };
         let as_root = offer.command(CommandVerb::Scan).as_root().to_string();
         Self {
@@ -55,7 +58,7 @@ mod tests {
         };
         let command = |capture: Option<&str>, from: &[String], failed| {
             let next = ScanHints::new(&offer, capture, from, failed).next?;
-            Some(next.split_once("    ")?.0.to_owned())
+            Some(next.split_once("    # ")?.0.to_owned())
         };
         assert_eq!(
             command(None, &[], false).as_deref(),

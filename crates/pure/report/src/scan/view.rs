@@ -29,7 +29,8 @@ pub fn view(outcomes: &[ScanResult], hints: &ScanHints, palette: Palette) -> Str
         out.push('\n');
     }
     if let Some(next) = &hints.next {
-        let spans = [quiet("Next: "), TextSpan::command(TextTone::Accent, next)];
+        let mut spans = vec![quiet("Next: ")];
+        spans.extend(TextSpan::offer(TextTone::Accent, next));
         line(palette, &spans, &mut out);
     }
     out

@@ -38,7 +38,10 @@ impl Folded {
         if span.is_command {
             let fits = |before: usize| before + span.width() <= self.columns;
             if !fits(self.width) && fits(self.indent) {
-                self.next_line(span, span.width());
+                let mut moved = span.clone();
+                moved.text = span.text.trim_start_matches(' ').into();
+                self.next_line(span, moved.width());
+                return self.add(moved);
             }
             return self.add(span.clone());
         }

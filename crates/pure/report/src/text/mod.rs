@@ -3,7 +3,7 @@
 mod fold;
 mod table;
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -29,8 +29,10 @@ pub struct Palette {
     columns: Option<usize>,
 }
 
-/// What reads well, on any terminal.
+/// What reads well, on a terminal that is wider.
 const PROSE: usize = 100;
+/// Where nobody knows the terminal: a pager breaks no word of a sentence on any usual one.
+const PIPED_PROSE: usize = 80;
 /// A terminal that is narrower gets lines that it breaks itself.
 const NARROWEST: usize = 24;
 
@@ -61,8 +63,16 @@ impl Palette {
 
     /// Columns for sentences behind an indent.
     pub fn prose(self, indent: usize) -> usize {
-        let columns = self.columns.map_or(PROSE, |columns| columns.min(PROSE));
+        let columns = self
+            .columns
+            .map_or(PIPED_PROSE, |columns| columns.min(PROSE));
         columns.saturating_sub(indent).max(NARROWEST / 2)
+    }
+
+    /// No wider than what reads well.
+    #[must_use]
+    pub(crate) fn for_prose(self) -> Self {
+        self.within(self.prose(0))
     }
 
     /// Whether there is room for so many columns.
@@ -110,6 +120,17 @@ impl TextSpan {
         }
     }
 
+    /// A command and what it is for, if something is said of that: a remark goes onto a line of its own before it is torn.
+    pub fn offer(tone: TextTone, text: &str) -> Vec<Self> {
+        match text.rsplit_once(REMARK) {
+            Some((command, remark)) => vec![
+                Self::command(tone, command),
+                Self::command(TextTone::Quiet, format!("{REMARK}{remark}")),
+            ],
+            None => vec![Self::command(tone, text)],
+        }
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -133,6 +154,14 @@ impl TextSpan {
         // Writing to a String cannot fail.
         let _ = write!(out, "{style}{}{style:#}", self.text);
     }
+}
+
+/// Before what is said of a command: to a shell it is a comment, so the whole line can be pasted.
+const REMARK: &str = "    # ";
+
+/// A command with what it is for behind it.
+pub fn with_remark(command: impl Display, remark: &str) -> String {
+    format!("{command}{REMARK}{remark}")
 }
 
 pub(crate) fn plain(text: impl AsRef<str>) -> TextSpan {
@@ -192,8 +221,17 @@ pub fn line_behind(palette: Palette, indent: usize, spans: &[TextSpan], out: &mu
     }
 }
 
-/// A sentence, indented by so much where it goes on. What stands between backquotes is to be copied and stays whole.
+/// A sentence, indented by so much where it goes on. What stands between backquotes or before a remark is to be copied and
+/// stays whole.
 pub fn sentence(palette: Palette, indent: usize, text: &str, out: &mut String) {
+    if text.contains(REMARK) {
+        return line_behind(
+            palette,
+            indent,
+            &TextSpan::offer(TextTone::Plain, text),
+            out,
+        );
+    }
     let mut spans = Vec::new();
     let mut parts = text.split('`');
     if let Some(first) = parts.next() {
@@ -265,6 +303,13 @@ mod tests {
     }
 
     #[test]
+    fn sentences_fit_a_pager_where_nobody_knows_the_terminal() {
+        assert_eq!(Palette::Plain.prose(2), 78);
+        assert_eq!(Palette::Plain.within(120).prose(2), 98);
+        assert_eq!(Palette::Plain.within(60).prose(2), 58);
+    }
+
+    #[test]
     fn text_breaks_between_words() {
         assert_eq!(
             wrap("a bb  ccc\ndddddd e", 5),
@@ -290,6 +335,21 @@ mod tests {
         let mut out = String::new();
         sentence(Palette::Plain, 2, "it's `odd", &mut out);
         assert_eq!(out, "it's `odd\n");
+    }
+
+    #[test]
+    fn what_is_said_of_a_command_is_a_comment_to_a_shell() {
+        let text = with_remark("crosstie trust --undo spark-b", "undoes it");
+        assert_eq!(text, "crosstie trust --undo spark-b    # undoes it");
+        for (columns, expected) in [
+            (60, "  crosstie trust --undo spark-b    # undoes it\n"),
+            (40, "  crosstie trust --undo spark-b\n    # undoes it\n"),
+        ] {
+            let mut out = String::new();
+            let palette = Palette::Plain.within(columns);
+            sentence(palette, 4, &format!("  {text}"), &mut out);
+            assert_eq!(out, expected);
+        }
     }
 
     #[test]

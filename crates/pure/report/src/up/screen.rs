@@ -10,7 +10,7 @@ use crate::{
     doctor::{FindingCounts, plural},
     prove,
     reachability::verdict,
-    text::{Palette, TextSpan, TextTone, line, line_behind},
+    text::{Palette, TextSpan, TextTone, line, line_behind, with_remark},
 };
 
 /// Where the values begin.
@@ -229,15 +229,10 @@ fn left(up: &UpReport, screen: &mut Screen) {
         );
         label = "";
     }
-    let command = format!("crosstie explain {first}");
-    screen.row(
-        "",
-        &[
-            TextSpan::new(TextTone::Quiet, format!("{words}: ")),
-            TextSpan::command(TextTone::Quiet, command),
-            TextSpan::new(TextTone::Quiet, "    tells more"),
-        ],
-    );
+    let hint = with_remark(format!("crosstie explain {first}"), "tells more");
+    let mut spans = vec![TextSpan::new(TextTone::Quiet, format!("{words}: "))];
+    spans.extend(TextSpan::offer(TextTone::Quiet, &hint));
+    screen.row("", &spans);
 }
 
 fn settings(up: &UpReport, home: Option<&str>, screen: &mut Screen) {
