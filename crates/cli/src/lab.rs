@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use crosstie_control::state::labs_folder;
+use crosstie_control::{RunningLab, state::labs_folder};
 use crosstie_lab::hub::{self, FaultDirection};
 use crosstie_lab::profile::LabProfile;
 use crosstie_lab::{Lab, LabKind, LabPaths, LabProgram, LabRequest, ReportProgress};
@@ -154,6 +154,23 @@ fn paths(directory: Option<&Path>) -> LabPaths {
 /// What `--lab NAME` stands for.
 pub(crate) fn open(name: &str) -> Result<Lab> {
     Ok(Lab::open(&paths(None), name)?)
+}
+
+/// For whoever forgot `--lab`.
+pub(crate) fn running() -> Vec<RunningLab> {
+    let paths = paths(None);
+    let names = crosstie_lab::names(&paths);
+    let labs = names.iter().filter_map(|name| Lab::open(&paths, name).ok());
+    labs.map(|lab| RunningLab {
+        name: lab.name().to_owned(),
+        nodes: lab
+            .profile()
+            .nodes
+            .iter()
+            .map(|node| node.name.clone())
+            .collect(),
+    })
+    .collect()
 }
 
 /// Runs the verb; the exit code is 0 unless a command on a node says otherwise.
