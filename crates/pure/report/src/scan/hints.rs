@@ -24,13 +24,15 @@ impl ScanHints {
             Some(format!(
                 "crosstie scan --from {path}    shows the capture, here or elsewhere"
             ))
+        } else if failed {
+            None
         } else if !from.is_empty() {
             let from = from.iter().map(|path| format!(" --from {}", word(path)));
             let from: String = from.collect();
             Some(format!("crosstie doctor{from}    tells what is wrong"))
         } else {
             let doctor = offer.command(CommandVerb::Doctor);
-            (!failed).then(|| format!("{doctor}    tells what is wrong"))
+            Some(format!("{doctor}    tells what is wrong"))
         };
         let as_root = offer.command(CommandVerb::Scan).as_root().to_string();
         Self {
@@ -62,6 +64,7 @@ mod tests {
             Some("crosstie doctor 'x; rm -rf ~' --sudo --ssh-config 'my ssh'")
         );
         assert_eq!(command(None, &[], true), None);
+        assert_eq!(command(None, &["README.md".to_owned()], true), None);
         assert_eq!(
             command(Some("$(id).tar.gz"), &[], false).as_deref(),
             Some("crosstie scan --from '$(id).tar.gz'")
