@@ -23,7 +23,11 @@ pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<E
     let console = TerminalConsole::new(colour, doctor.json);
     let mut targets = doctor.targets.resolve(&console)?;
     targets.options.overall_timeout = doctor.quick.then_some(QUICK_TIMEOUT);
-    let ResolvedTargets { spec, nodes, .. } = targets.find()?;
+    let ResolvedTargets { spec, file, nodes } = targets.find()?;
+    let file = file.map_or_else(
+        || "the lab's own cluster file".to_owned(),
+        |path| path.display().to_string(),
+    );
     let spec = spec.as_ref();
     let selection = CheckSelection {
         only: &doctor.only,
@@ -41,7 +45,14 @@ pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<E
         TargetNodes::Live(fleet) if doctor.watch => {
             let mut output = WatchOutput::new(detail, doctor.json, &console, colour);
             let interval = interval.max(Duration::from_secs(1));
-            let see = |diagnosis| output.see(diagnosis);
+            let (json, offer) = (doctor.json, targets.options.offer.clone());
+            let see = |diagnosis| {
+                output.see(if json {
+                    diagnosis
+                } else {
+                    offer.completed_diagnosis(diagnosis, &file)
+                })
+            };
             return match watch(&fleet, spec, selection, interval, see) {
                 Ok(never) => match never {},
                 // Whoever read it has left.
@@ -56,7 +67,9 @@ pub(crate) fn run(doctor: &DoctorArgs, colour: ColourChoice) -> anyhow::Result<E
         if doctor.markdown {
             markdown(&diagnosis, env!("CARGO_PKG_VERSION"))
         } else {
-            view(&diagnosis, detail, console.palette)
+            let offer = &targets.options.offer;
+            let told = offer.completed_diagnosis(diagnosis.clone(), &file);
+            view(&told, detail, console.palette)
         }
     })?;
     Ok(exit::status(CommandVerdict::of_diagnosis(&diagnosis)))

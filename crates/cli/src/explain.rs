@@ -35,6 +35,10 @@ fn log(path: &Path, arguments: &ExplainArgs, colour: ColourChoice) -> anyhow::Re
     output::report(arguments.json, &JsonDocument::new(&report), || {
         nccl_log::view(&report, colour.palette())
     })?;
+    // Whoever asks what a log says would take silence for health.
+    if report.messages == 0 {
+        return Ok(exit::tool_failed());
+    }
     let mut findings = report.findings.iter();
     let faulty = findings.any(|finding| finding.severity == Severity::Fault);
     Ok(exit::faults_if(faulty))

@@ -6,12 +6,17 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use crosstie_control::state::labs_folder;
+use crosstie_control::{ControlEvent, EventObserver, RunningLab, state::labs_folder};
 use crosstie_lab::hub::{self, FaultDirection};
 use crosstie_lab::profile::LabProfile;
 use crosstie_lab::{Lab, LabKind, LabPaths, LabProgram, LabRequest, ReportProgress};
-use crosstie_report::document::JsonDocument;
-use crosstie_terminal::join_serial_line;
+use crosstie_model::word;
+use crosstie_reach::end_children_on_signals;
+use crosstie_report::{
+    document::JsonDocument,
+    suggested_command::{CommandContext, CommandVerb},
+};
+use crosstie_terminal::{ColourChoice, TerminalConsole, join_serial_line};
 
 use crate::{args::value::one_of, exit, output};
 
@@ -148,12 +153,29 @@ struct UpArgs {
 }
 
 fn paths(directory: Option<&Path>) -> LabPaths {
-    directory.map_or_else(|| LabPaths::new(&labs_folder()), LabPaths::new)
+    directory.map_or_else(|| LabPaths::new(&labs_folder()), LabPaths::named)
 }
 
 /// What `--lab NAME` stands for.
 pub(crate) fn open(name: &str) -> Result<Lab> {
     Ok(Lab::open(&paths(None), name)?)
+}
+
+/// For whoever forgot `--lab`.
+pub(crate) fn running() -> Vec<RunningLab> {
+    let paths = paths(None);
+    let names = crosstie_lab::names(&paths);
+    let labs = names.iter().filter_map(|name| Lab::open(&paths, name).ok());
+    labs.map(|lab| RunningLab {
+        name: lab.name().to_owned(),
+        nodes: lab
+            .profile()
+            .nodes
+            .iter()
+            .map(|node| node.name.clone())
+            .collect(),
+    })
+    .collect()
 }
 
 /// Runs the verb; the exit code is 0 unless a command on a node says otherwise.
@@ -170,12 +192,13 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
         Verb::Gateway { directory } => crosstie_lab::serve_gateway(directory)?,
         Verb::Node { directory, node } => crosstie_lab::serve_node(directory, node)?,
         Verb::Up(up) => {
-            let lab = up.run(&paths, arguments.name.as_deref(), &say)?;
+            let lab = up.run(&paths, arguments, &say)?;
             // `--lab` looks nowhere else.
-            let is_found = arguments.dir.is_none();
-            let next = || format!("Next: crosstie up --lab {}\n", lab.status().lab);
-            let next = is_found.then(next).unwrap_or_default();
-            output::print(&format!("{}{next}", lab.welcome()))?;
+            let next = match arguments.dir {
+                None => format!("crosstie up --lab {}", lab.name()),
+                Some(_) => scan_command(&lab),
+            };
+            output::print(&format!("{}Next: {next}\n", lab.welcome()))?;
         }
         Verb::Down { all: true, .. } => {
             // With those of tests, unless a directory was named.
@@ -257,7 +280,7 @@ pub(crate) fn run(arguments: &LabArgs) -> Result<ExitCode> {
 }
 
 impl UpArgs {
-    fn run(&self, paths: &LabPaths, name: Option<&str>, say: ReportProgress<'_>) -> Result<Lab> {
+    fn run(&self, paths: &LabPaths, of: &LabArgs, say: ReportProgress<'_>) -> Result<Lab> {
         let profile = LabProfile::find(&self.profile)?;
         let kind = if self.containers {
             LabKind::Containers
@@ -265,7 +288,7 @@ impl UpArgs {
             LabKind::Machines
         };
         let request = LabRequest {
-            name: name.unwrap_or(&profile.name).to_owned(),
+            name: of.name.as_ref().unwrap_or(&profile.name).clone(),
             profile,
             kind,
             seed: self.seed,
@@ -273,8 +296,42 @@ impl UpArgs {
             fresh: self.fresh,
             hub: hub_program()?,
         };
-        Ok(crosstie_lab::up(paths, &request, say)?)
+        let console = TerminalConsole::new(ColourChoice::Auto, false);
+        end_children_on_signals().context("cannot watch for Ctrl-C")?;
+        console.observe(ControlEvent::InterruptMessage(&interrupt_message(
+            &request.name,
+            of.dir.as_deref(),
+        )));
+        let lab = crosstie_lab::up(paths, &request, say);
+        console.observe(ControlEvent::InterruptMessage(""));
+        Ok(lab?)
     }
+}
+
+/// What whoever presses Ctrl-C during `up` is told: nodes that were started run on.
+fn interrupt_message(name: &str, directory: Option<&Path>) -> String {
+    let option = directory.map_or_else(String::new, |directory| {
+        format!(" --dir {}", word(&directory.display().to_string()))
+    });
+    format!(
+        "crosstie: interrupted; nodes that were started run on.\n  crosstie lab down {name}{option}    ends them"
+    )
+}
+
+/// The nodes of a lab that only its ssh configuration leads to.
+fn scan_command(lab: &Lab) -> String {
+    CommandContext {
+        nodes: lab
+            .profile()
+            .nodes
+            .iter()
+            .map(|node| node.name.clone())
+            .collect(),
+        ssh_config: Some(lab.ssh_config().display().to_string()),
+        ..CommandContext::default()
+    }
+    .command(CommandVerb::Scan)
+    .to_string()
 }
 
 fn hub_program() -> Result<LabProgram> {
@@ -291,4 +348,17 @@ fn exit_with(command: &mut Command) -> Result<ExitCode> {
     // Ended by a signal: the shell's own convention has no number for "unknown", 255 is ssh's.
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(ExitCode::from(code.unwrap_or(255)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_interrupts_up_is_told_what_ends_its_nodes() {
+        assert_eq!(
+            interrupt_message("fh2", Some("my labs".as_ref())),
+            "crosstie: interrupted; nodes that were started run on.\n  crosstie lab down fh2 --dir 'my labs'    ends them"
+        );
+    }
 }

@@ -27,9 +27,9 @@ pub(crate) fn run(
     if let Some(measured) = &measured {
         output::print_sentences(&measured.remarks());
     }
-    Ok(if report.has_faults() {
-        exit::faults()
+    Ok(if report.is_undecided() {
+        exit::tool_failed()
     } else {
-        exit::failed_if(report.is_unmeasured())
+        exit::faults_if(report.has_faults())
     })
 }

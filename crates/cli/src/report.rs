@@ -1,6 +1,7 @@
 //! `crosstie report`: a stored run as a page, and two runs compared.
 
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -18,6 +19,10 @@ use crosstie_report::{
 use crosstie_terminal::ColourChoice;
 
 use crate::{args::report::ReportArgs, exit, output};
+
+/// What a page of ours has among the first of its lines, and how far one has to look for it.
+const PAGE_MARK: &str = r#"<meta name="generator" content="crosstie "#;
+const HEAD_BYTES: usize = 4096;
 
 /// Where the page of one run goes, if nothing else is asked for.
 const DEFAULT_PAGE_FILE: &str = "report.html";
@@ -53,12 +58,32 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
     if arguments.json {
         output::print_json(&report)?;
     }
+    if arguments.output.is_none() && page.as_deref().is_some_and(is_foreign) {
+        bail!(
+            "{DEFAULT_PAGE_FILE} is there, and is no page of Crosstie's: give this one another file by -o, or pass \
+             -o {DEFAULT_PAGE_FILE} to replace it"
+        );
+    }
     write(page.as_deref(), || run_page(&report))?;
     if let Some(page) = page.filter(|_| !to_stdout && !arguments.json) {
         output::print(&run_report::view(&report, palette))?;
         output::print_stderr(&format!("{}\n", page.display()));
     }
     Ok(exit::CLEAN)
+}
+
+/// Somebody's own file. Where it cannot be read, writing fails too or replaces what is no text of ours.
+fn is_foreign(page: &Path) -> bool {
+    match fs::read(page) {
+        Ok(bytes) => !has_mark(&bytes),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Its head says who made it.
+fn has_mark(page: &[u8]) -> bool {
+    let head = &page[..page.len().min(HEAD_BYTES)];
+    String::from_utf8_lossy(head).contains(PAGE_MARK)
 }
 
 fn write(page: Option<&Path>, text: impl FnOnce() -> String) -> anyhow::Result<()> {

@@ -11,9 +11,10 @@ use crate::{args::change::ChangeStatusArgs, exit, output};
 pub(crate) fn run(arguments: &ChangeStatusArgs, colour: ColourChoice) -> anyhow::Result<ExitCode> {
     let console = TerminalConsole::new(colour, arguments.json);
     let targets = arguments.chosen.targets(arguments.root.reach());
-    let status = status(&targets.resolve(&console)?)?;
+    let targets = targets.resolve(&console)?;
+    let status = status(&targets)?;
     output::report(arguments.json, &JsonDocument::new(&status), || {
-        view(&status, console.palette)
+        view(&status, &targets.options.offer, console.palette)
     })?;
     Ok(exit::status(CommandVerdict::of_status(&status)))
 }

@@ -199,11 +199,11 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) nccl_log: Option<PathBuf>,
 
-    /// Print JSON (see `crosstie schema explain`)
+    /// Of a log: print JSON (see `crosstie schema explain`)
     #[arg(long, requires = "nccl_log", conflicts_with = "id")]
     pub(crate) json: bool,
 
-    /// Captures of the nodes: a directory, a .tar.gz, or a directory of several
+    /// Of a log: captures of the nodes: a directory, a .tar.gz, or a directory of several
     #[arg(
         long,
         value_name = "PATH",

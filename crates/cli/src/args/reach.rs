@@ -243,6 +243,7 @@ impl ReachArgs {
         options.password_first = self.ask_become_pass;
         if let Some(lab) = lab {
             options.ssh_config = Some(lab.ssh_config());
+            options.labs.clear();
         }
         options
     }
@@ -284,6 +285,7 @@ impl ConnectArgs {
             agent_dir: self.agent_dir.clone(),
             namespaces: false,
             terminal: crosstie_terminal::is_there(),
+            labs: lab::running(),
             offer: self.offer(),
             observer: Arc::clone(console) as Arc<dyn EventObserver>,
         }

@@ -49,3 +49,20 @@ fn captures_are_not_offered_where_something_is_measured() {
         assert!(said.contains("--from"), "{said}");
     }
 }
+
+#[test]
+fn whoever_names_no_nodes_is_told_how() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let (code, _, text) = crosstie(folder.path().to_str().unwrap(), arguments);
+        assert_eq!(code, 2, "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let none = said(&["bench"]);
+    assert!(
+        none.contains("name two, like `. spark-b`, or the nodes by --lab or --cluster"),
+        "{none}"
+    );
+    let one = said(&["bench", "."]);
+    assert!(one.contains("name another"), "{one}");
+}

@@ -113,6 +113,11 @@ impl Twist {
                 facts.sysctls.insert(key, value.to_owned());
             }
         }
+        let limits = ["212992", "268435456", "536870912"];
+        for key in ["net.core.rmem_max", "net.core.wmem_max"] {
+            let value = limits[usize::from(self.qos)].to_owned();
+            facts.sysctls.insert(key.to_owned(), value);
+        }
         if self.qos > 0 {
             let ports = facts.rdma.iter_mut().flat_map(|device| &mut device.ports);
             for port in ports {
@@ -259,6 +264,41 @@ proptest! {
                 prop_assert_eq!(memory.apply(step), Ok(()));
             }
             prop_assert_eq!(memory, original);
+        }
+    }
+
+    /// Whatever is right already on the running node: a boot reads files alone.
+    #[test]
+    fn a_file_that_was_lost_comes_back_whole(case in case()) {
+        let before = case.facts();
+        let spec = case.spec(&before);
+        let planned = plan(&spec, &before).unwrap();
+        let mut nodes = Vec::new();
+        for ((node, twist), facts) in planned.nodes.iter().zip(&case.nodes).zip(&before) {
+            let mut memory = twist.memory(facts);
+            for step in &node.steps {
+                prop_assert_eq!(memory.apply(step), Ok(()));
+            }
+            nodes.push(memory);
+        }
+        let done: Vec<Facts> = nodes.iter().map(SimulatedNode::facts).collect();
+        for (index, facts) in done.iter().enumerate() {
+            // Without a file of its own, netplan is not in use: the manager's files take its place.
+            let files = facts.managed.files.iter();
+            for (path, text) in files.filter(|(path, _)| !path.contains("/netplan/")) {
+                let mut lost = nodes[index].clone();
+                lost.files.remove(path);
+                let mut all = done.clone();
+                all[index] = lost.facts();
+                let again = plan(&spec, &all).unwrap();
+                let changes = again.nodes[index].steps.iter().flat_map(PlanStep::files);
+                let restored = changes.filter_map(|change| match change {
+                    FileChange::Whole { path: of, text, .. } if of == path => text.to.as_ref(),
+                    _ => None,
+                });
+                let restored: Vec<&String> = restored.collect();
+                prop_assert_eq!(restored, [text], "{}", path);
+            }
         }
     }
 
@@ -482,6 +522,10 @@ fn well_formed(path: &str, text: &str, facts: &Facts) {
         for line in lines() {
             let (key, value) = line.split_once(" = ").unwrap();
             let parts: Vec<&str> = key.split('/').collect();
+            if let ["net", "core", "rmem_max" | "wmem_max"] = parts.as_slice() {
+                assert_eq!(value, "268435456", "{text}");
+                continue;
+            }
             assert!(
                 matches!(parts.as_slice(), ["net", "ipv4", "conf", name, "arp_ignore" | "arp_announce"] if is_interface(name)),
                 "{text}"

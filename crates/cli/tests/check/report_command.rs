@@ -72,6 +72,35 @@ fn the_newest_run_of_the_cluster_is_meant() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["summary"]["verdict"], "healthy");
     assert!(!folder.path().join("report.html").exists());
+    // One that was interrupted before its first figure is not meant.
+    let mut begun = made_up::two_sparks(true);
+    begun.measurements.clear();
+    fs::write(
+        runs.join("2026-11-15T00-00-00Z.jsonl"),
+        made_up::file(&begun),
+    )
+    .unwrap();
+    let (code, json, stderr) = report(folder.path(), &["--json"]);
+    assert_eq!(code, 0, "{stderr}");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["summary"]["verdict"], "healthy");
+}
+
+#[test]
+fn a_page_of_ones_own_is_not_replaced_unasked() {
+    let folder = folder();
+    let page = folder.path().join("report.html");
+    let read = || fs::read_to_string(&page).unwrap();
+    fs::write(&page, "<h1>my own page</h1>\n").unwrap();
+    let (code, _, stderr) = report(folder.path(), &["slow.jsonl"]);
+    assert_eq!((code, read().as_str()), (2, "<h1>my own page</h1>\n"));
+    assert!(stderr.contains("-o"), "{stderr}");
+    let (code, ..) = report(folder.path(), &["slow.jsonl", "-o", "report.html"]);
+    assert_eq!(code, 0);
+    let slow = read();
+    let (code, ..) = report(folder.path(), &["healthy.jsonl"]);
+    assert_eq!(code, 0);
+    assert_ne!(read(), slow);
 }
 
 #[test]

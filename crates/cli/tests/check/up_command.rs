@@ -51,6 +51,19 @@ fn it_needs_nodes_and_somebody_to_ask() {
     let (code, _, stderr) = up(folder.path(), &[".", "--yes"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("cannot use cluster.toml"), "{stderr}");
+    // Nothing is added to a file that no plan can be made of.
+    let broken = "format = 1\nname = \"x\"\n\n[[node]]\nname = \"a\"\n\n[[cable]]\na = \"a:p0\"\nb = \"c:p0\"\n";
+    fs::write(folder.path().join("cluster.toml"), broken).unwrap();
+    let (code, stdout, stderr) = up(folder.path(), &[".", "--yes"]);
+    assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+    assert_eq!(
+        stderr.matches("there is no node 'c'").count(),
+        1,
+        "{stderr}"
+    );
+    assert!(stderr.contains("cluster.toml:7: [[cable]] 1"), "{stderr}");
+    let kept = fs::read_to_string(folder.path().join("cluster.toml")).unwrap();
+    assert_eq!(kept, broken);
     assert!(!folder.path().join("state").exists());
 }
 

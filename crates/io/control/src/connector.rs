@@ -7,13 +7,13 @@ use std::{
 
 use crosstie_agent::open;
 use crosstie_reach::{
-    ConnectOptions, NodeRoute, NodeStage, Session,
+    ConnectError, ConnectOptions, NodeRoute, NodeStage, Session,
     binary::AgentBinaries,
     secret::SharedPassword,
     ssh::{SshDestinationError, SshLogin, SshOptions},
 };
 
-use crate::{FleetOptions, NodeError};
+use crate::{FleetOptions, NodeError, RunningLab};
 
 /// A network namespace of this machine, as `ip netns` names it, is a node, too: for tests without a second machine.
 pub(crate) const NAMESPACE_PREFIX: &str = "netns:";
@@ -54,6 +54,7 @@ pub(crate) struct ConnectionSettings {
     pub(crate) password: Option<Arc<SharedPassword>>,
     /// ssh may ask on the terminal.
     pub(crate) prompts: bool,
+    pub(crate) labs: Vec<RunningLab>,
     /// Up to the agent's first word.
     pub(crate) login: Duration,
     pub(crate) answer: Duration,
@@ -72,7 +73,24 @@ impl ConnectionSettings {
             deadline,
             progress,
         };
-        Ok(open(route, &wanted)?)
+        Ok(open(route, &wanted).map_err(|error| with_labs(error, route, &self.labs))?)
+    }
+}
+
+/// A name that nobody knows may be that of a lab's node.
+fn with_labs(error: ConnectError, route: &NodeRoute, labs: &[RunningLab]) -> ConnectError {
+    let NodeRoute::Ssh { destination, .. } = route else {
+        return error;
+    };
+    if !matches!(error, ConnectError::Unresolved { .. }) {
+        return error;
+    }
+    let name = destination.as_str();
+    let labs = labs
+        .iter()
+        .filter(|lab| lab.nodes.iter().any(|node| node == name));
+    ConnectError::Unresolved {
+        labs: labs.map(|lab| lab.name.clone()).collect(),
     }
 }
 
@@ -169,4 +187,40 @@ pub(crate) fn route(
 /// Before we give up ourselves, so that ssh can say why.
 pub(crate) fn connect_timeout(timeout: Duration) -> Duration {
     timeout.mul_f64(0.75).min(CONNECT_TIMEOUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_only_a_lab_knows_leads_to_the_lab() {
+        let told = |name: &str| {
+            let route = NodeRoute::Ssh {
+                destination: name.parse().unwrap(),
+                options: SshOptions {
+                    config: None,
+                    prompts: false,
+                    connect: CONNECT_TIMEOUT,
+                    alone: false,
+                    pin: None,
+                    login: SshLogin::Configured,
+                },
+            };
+            let labs = ["first", "a b"].map(|lab| RunningLab {
+                name: lab.to_owned(),
+                nodes: vec!["spark-a".to_owned()],
+            });
+            let unresolved = ConnectError::Unresolved { labs: Vec::new() };
+            with_labs(unresolved, &route, &labs).to_string()
+        };
+        let plain = "no machine of this name can be found: check the spelling, or give its address";
+        assert_eq!(told("spark-x"), plain);
+        assert_eq!(
+            told("spark-a"),
+            format!(
+                "{plain}; a lab that is up has a node of this name: `--lab first` or `--lab 'a b'`"
+            )
+        );
+    }
 }

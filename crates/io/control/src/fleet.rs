@@ -51,9 +51,18 @@ pub struct FleetOptions {
     pub namespaces: bool,
     /// Somebody sits at a terminal on which ssh may ask.
     pub terminal: bool,
+    /// Labs that are up, where none was named.
+    pub labs: Vec<RunningLab>,
     /// For commands that are offered to a person.
     pub offer: CommandContext,
     pub observer: Arc<dyn EventObserver>,
+}
+
+/// A lab of this machine, whose nodes only `--lab NAME` finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningLab {
+    pub name: String,
+    pub nodes: Vec<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -133,6 +142,7 @@ impl Fleet {
                 binaries: AgentBinaries::new(options.agent_dir.clone()),
                 password: options.root.clone(),
                 prompts,
+                labs: options.labs.clone(),
                 login: overall.unwrap_or(login),
                 answer: overall.unwrap_or(answer),
             }),

@@ -41,7 +41,9 @@ pub use consent::{
 };
 pub use error::{NodeError, NodesFailed, chain_of, failure_report};
 pub use event::{ControlEvent, EventObserver, FleetRound, NoObserver};
-pub use fleet::{COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT};
+pub use fleet::{
+    COLLECT_TIMEOUT, Fleet, FleetError, FleetOptions, NodeWork, PROMPT_TIMEOUT, RunningLab,
+};
 pub use random::NoRandomNumbers;
 pub use snapshot::{FleetSnapshot, NodeFacts, NodeReading, NodeSnapshot, SnapshotError, captured};
 pub use targets::{

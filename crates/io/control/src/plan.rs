@@ -132,7 +132,7 @@ fn drop_foreign_captures(spec: &ClusterSpec, read: &mut Vec<Facts>, observer: &d
     *read = if own.is_empty() { others } else { own };
 }
 
-fn with_lines(error: crosstie_plan::InvalidSpecError, path: Option<&Path>) -> PlanError {
+pub(crate) fn with_lines(error: crosstie_plan::InvalidSpecError, path: Option<&Path>) -> PlanError {
     let Some(path) = path else {
         return PlanError::FaultsOfLab(error);
     };

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crosstie_model::run::{self, MAX_FILE_BYTES, ReadRunError, StoredRun};
+use crosstie_model::run::{self, MAX_FILE_BYTES, MeasurementOutcome, ReadRunError, StoredRun};
 
 use crate::{
     ClusterFileReadError, cluster_file,
@@ -106,10 +106,28 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, RunsError> {
     Ok(found)
 }
 
-/// The last one of the cluster that this cluster file describes.
+/// The last one of the cluster that this cluster file describes, and that has a figure: one that was interrupted before its
+/// first says nothing. Where none has, the last.
 pub fn newest_run_of(cluster_file: &Path) -> Result<PathBuf, RunsError> {
     let spec = cluster_file::read(cluster_file)?;
-    newest_run(&spec.name)
+    let runs = runs(&spec.name)?;
+    match newest_measured(&runs) {
+        Some(run) => Ok(run.clone()),
+        None => newest_run(&spec.name),
+    }
+}
+
+fn newest_measured(runs: &[PathBuf]) -> Option<&PathBuf> {
+    let has_figure = |run: &StoredRun| {
+        let mut measurements = run.measurements.iter();
+        measurements.any(|one| matches!(one.outcome, MeasurementOutcome::Measured(_)))
+    };
+    let mut newest_first = runs.iter().rev();
+    newest_first.find(|path| match read_run(path) {
+        Ok(run) => has_figure(&run),
+        // It is damaged: that is to be said.
+        Err(_) => true,
+    })
 }
 
 pub fn read_run(path: &Path) -> Result<StoredRun, RunsError> {

@@ -62,7 +62,7 @@ pub fn values(scanned: &[NodeScan], with_facts: bool) -> serde_json::Result<Vec<
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeepCaptureError {
-    #[error("--capture keeps one node, and {read} were read")]
+    #[error("--capture keeps one node, and {read} were read: name one, like `.` for this machine")]
     NotOne { read: usize },
     #[error(transparent)]
     Write(#[from] CaptureWriteError),

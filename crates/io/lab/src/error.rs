@@ -57,9 +57,9 @@ pub enum LabError {
     #[error("there are several labs ({}); name one, or give --all", known.join(", "))]
     Several { known: Vec<String> },
     #[error(
-        "lab \"{lab}\" is not ready: its `up` was ended early; `crosstie lab down {lab}` clears it away"
+        "lab \"{lab}\" is not ready: its `up` was ended early; `crosstie lab down {lab}{option}` clears it away"
     )]
-    NotReady { lab: String },
+    NotReady { lab: String, option: String },
     #[error(
         "lab \"{lab}\" is already up with profile {profile}, as {kind}; take it down first, or give the new one another --name"
     )]
@@ -80,8 +80,12 @@ pub enum LabError {
         port: String,
         known: Vec<String>,
     },
-    #[error("node \"{node}\" is off; `crosstie lab reboot {node}` starts it")]
-    Off { node: String },
+    #[error("node \"{node}\" is off; `crosstie lab reboot {node}{options}` starts it")]
+    Off {
+        node: String,
+        /// By which a command finds the lab.
+        options: String,
+    },
     #[error(
         "profile {profile} wants {wanted_mib} MiB of memory, {available_mib} MiB are available here; end something, or use a smaller profile"
     )]

@@ -57,6 +57,8 @@ impl std::fmt::Display for LabKind {
 pub struct Lab {
     directory: PathBuf,
     record: LabRecord,
+    /// Of its paths, for commands that are offered.
+    option: String,
 }
 
 /// One line of `list`.
@@ -115,10 +117,15 @@ impl Lab {
             known: names(paths),
         })?;
         if record.phase == LabPhase::Ready {
-            Ok(Self { directory, record })
+            Ok(Self {
+                directory,
+                record,
+                option: paths.option.clone(),
+            })
         } else {
             Err(LabError::NotReady {
                 lab: name.to_owned(),
+                option: paths.option.clone(),
             })
         }
     }
@@ -306,6 +313,7 @@ impl Lab {
         if !self.is_on(node) {
             return Err(LabError::Off {
                 node: node.name.clone(),
+                options: self.options(),
             });
         }
         Ok(self.directory.join(NodeFilePaths(&node.name).console()))
@@ -379,7 +387,13 @@ pub fn list(paths: &LabPaths) -> Vec<LabListing> {
         .filter_map(|name| {
             let directory = paths.lab(name);
             let record = LabRecord::read(&directory).ok()?;
-            Some(Lab { directory, record }.status())
+            let option = paths.option.clone();
+            let lab = Lab {
+                directory,
+                record,
+                option,
+            };
+            Some(lab.status())
         })
         .collect()
 }

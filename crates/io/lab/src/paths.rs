@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use crosstie_model::word;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabPaths {
     /// One directory a lab.
     pub labs: PathBuf,
     pub cache: PathBuf,
+    /// What a command needs to be told of it: ` --dir DIR`, or nothing.
+    pub(crate) option: String,
 }
 
 impl LabPaths {
@@ -15,6 +19,15 @@ impl LabPaths {
         Self {
             labs: std::path::absolute(directory).unwrap_or_else(|_| directory.into()),
             cache: cache(),
+            option: String::new(),
+        }
+    }
+
+    /// The same, where commands have to be told of the directory.
+    pub fn named(directory: &Path) -> Self {
+        Self {
+            option: format!(" --dir {}", word(&directory.display().to_string())),
+            ..Self::new(directory)
         }
     }
 
@@ -59,4 +72,17 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|ancestor| ancestor.exists())?;
     let stat = rustix::fs::statvfs(existing).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_directory_is_told_in_commands() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = LabPaths::named(folder.path());
+        assert_eq!(named.option, format!(" --dir {}", folder.path().display()));
+        assert_eq!(LabPaths::new(folder.path()).option, "");
+    }
 }

@@ -82,7 +82,7 @@ impl SshDestination {
         (user, port.and_then(|(_, port)| port.parse().ok()))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

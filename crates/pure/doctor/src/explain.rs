@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::Check;
+use crate::{CauseScope, Check};
 
 /// A page of Markdown.
 pub fn page(check: &Check) -> String {
@@ -32,7 +32,16 @@ pub fn page(check: &Check) -> String {
     let causes: Vec<String> = check
         .explained_by
         .iter()
-        .map(|by| format!("- `{}`, {}", by.id, by.over.words()))
+        .map(|by| {
+            // Found between nodes, it follows from one of them.
+            if by.id == check.id && by.over == CauseScope::Node {
+                return format!(
+                    "- where it is found between nodes: `{}` of one node alone",
+                    by.id
+                );
+            }
+            format!("- `{}`, {}", by.id, by.over.words())
+        })
         .collect();
     if !causes.is_empty() {
         section(&mut page, "What may lie behind it", &causes.join("\n"));

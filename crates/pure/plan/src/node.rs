@@ -207,8 +207,10 @@ fn sysctls(node: &WiredNode) -> BTreeMap<String, String> {
 }
 
 fn runtime_sysctls(facts: &Facts, wanted: &BTreeMap<String, String>) -> Vec<PlanStep> {
-    wanted
+    let settable = wanted
         .iter()
+        .filter(|(name, _)| !buffers::is_set_higher(facts, name));
+    settable
         .filter_map(|(name, value)| {
             let from = facts.sysctls.get(name)?.clone();
             Some(PlanStep::from(Sysctl {

@@ -214,9 +214,13 @@ pub fn schema() -> schemars::Schema {
 /// Nodes and what became of them; `is_rollback` where a rollback is what was asked for.
 pub fn view(changes: &ApplyReport, is_rollback: bool, palette: Palette) -> String {
     let row = |change: &NodeChange| {
-        let (mut tone, words) = change.words();
+        let (mut tone, mut words) = change.words();
         if is_rollback && change.outcome == NodeChangeOutcome::RolledBack {
             tone = TextTone::Good;
+            // Of an `uninstall` on a node that no change was in force on.
+            if change.transaction.is_none() && change.why.is_none() {
+                "nothing to roll back; Crosstie's files are removed".clone_into(&mut words);
+            }
         }
         let cells = vec![
             TextSpan::new(TextTone::Strong, &change.node),
@@ -280,7 +284,10 @@ mod tests {
                 ("spark-a", NodeChangeOutcome::RolledBack),
                 ("spark-b", second),
             ];
-            let nodes = nodes.map(|(node, outcome)| NodeChange::new(node, outcome));
+            let nodes = nodes.map(|(node, outcome)| NodeChange {
+                transaction: Some("0001".to_owned()),
+                ..NodeChange::new(node, outcome)
+            });
             let mut changes = ApplyReport::new(nodes.into());
             changes.half_rolled_back = changes.half_rolled_back("crosstie rollback --run 7");
             view(&changes, true, Palette::Plain)
@@ -302,6 +309,17 @@ mod tests {
         for other in [NodeChangeOutcome::RolledBack, NodeChangeOutcome::Unchanged] {
             assert!(!seen(other).contains("half"), "{other:?}");
         }
+    }
+
+    /// The outcome is that of any uninstall: programs go by it.
+    #[test]
+    fn an_uninstall_where_nothing_was_in_force_does_not_claim_a_rollback() {
+        let change = NodeChange::new("spark-a", NodeChangeOutcome::RolledBack);
+        let changes = ApplyReport::new(vec![change]);
+        assert_eq!(
+            view(&changes, true, Palette::Plain).trim_end(),
+            "spark-a  nothing to roll back; Crosstie's files are removed"
+        );
     }
 
     #[test]

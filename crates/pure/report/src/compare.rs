@@ -141,6 +141,17 @@ pub fn comparison(
     }
 }
 
+/// What is said of a difference to a person; programs have its direction beside it.
+pub(crate) fn words<'a>(what: &'a str, after: &str) -> &'a str {
+    if what != DifferenceKind::Working.words() {
+        what
+    } else if after == NOT_MEASURED {
+        "works no more"
+    } else {
+        "works again"
+    }
+}
+
 fn sentence(better: usize, worse: usize, changed: usize) -> String {
     let figures = |count: usize, word: &str| match count {
         1 => format!("1 figure got {word}"),
@@ -190,7 +201,8 @@ pub fn view(comparison: &RunComparison, palette: Palette) -> String {
         .changes
         .iter()
         .map(|change| {
-            let sign = format!("{} {}", change.direction.sign(), change.what);
+            let what = words(change.what, &change.after);
+            let sign = format!("{} {what}", change.direction.sign());
             TableRow::Cells(
                 2,
                 vec![
@@ -207,4 +219,16 @@ pub fn view(comparison: &RunComparison, palette: Palette) -> String {
     }
     line(palette, &[strong(&comparison.sentence)], &mut out);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stopped_is_not_said_to_work() {
+        assert_eq!(words("works", NOT_MEASURED), "works no more");
+        assert_eq!(words("works", "98 Gb/s"), "works again");
+        assert_eq!(words("slower", "98 Gb/s"), "slower");
+    }
 }

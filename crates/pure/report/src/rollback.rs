@@ -80,6 +80,9 @@ impl RollbackPlan {
 pub fn view(plan: &RollbackPlan, palette: Palette) -> String {
     let heading = match &plan.run {
         Some(run) => format!("rollback of run {run}"),
+        None if plan.nodes.iter().all(|node| node.error.is_some()) => {
+            "rollback: no node could be asked".to_owned()
+        }
         None if plan.nodes.iter().any(|node| node.error.is_some()) => {
             "rollback: not every node could be asked; no change is in force on the others"
                 .to_owned()
@@ -188,6 +191,12 @@ mod tests {
         let heading = text.lines().next().unwrap();
         assert!(
             heading.starts_with("rollback: not every node could be asked;"),
+            "{text}"
+        );
+        plan.nodes.remove(0);
+        let text = view(&plan, Palette::Plain);
+        assert!(
+            text.starts_with("rollback: no node could be asked\n"),
             "{text}"
         );
     }

@@ -6,7 +6,10 @@ use crosstie_model::change::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{Palette, TableRow, TextSpan, TextTone, table};
+use crate::{
+    suggested_command::{CommandContext, CommandVerb},
+    text::{Palette, TableRow, TextSpan, TextTone, line, table},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StatusReport {
@@ -87,7 +90,8 @@ pub fn schema() -> schemars::Schema {
     crate::document::document_schema::<StatusReport>()
 }
 
-pub fn view(status: &StatusReport, palette: Palette) -> String {
+/// What is not as it was left is told with the command that shows what mends it.
+pub fn view(status: &StatusReport, offer: &CommandContext, palette: Palette) -> String {
     let mut rows = Vec::new();
     for node in &status.nodes {
         let (tone, words) = match (node.state, &node.error) {
@@ -109,6 +113,17 @@ pub fn view(status: &StatusReport, palette: Palette) -> String {
     }
     let mut out = String::new();
     table(palette, &rows, &mut out);
+    if status.nodes.iter().any(|node| !node.drift.is_empty()) {
+        let commands = [CommandVerb::Plan, CommandVerb::Apply].map(|verb| offer.command(verb));
+        out.push('\n');
+        for (label, command) in ["Next: ", "      "].into_iter().zip(commands) {
+            let spans = [
+                TextSpan::new(TextTone::Quiet, label),
+                TextSpan::command(TextTone::Accent, command.to_string()),
+            ];
+            line(palette, &spans, &mut out);
+        }
+    }
     out
 }
 
@@ -221,6 +236,10 @@ mod tests {
         );
         let looks: Vec<_> = nodes.iter().map(StatusNode::needs_attention).collect();
         assert_eq!(looks, [true, false, true, false, false]);
-        insta::assert_snapshot!(view(&StatusReport { nodes }, Palette::Plain));
+        let offer = CommandContext {
+            lab: Some("x".to_owned()),
+            ..CommandContext::default()
+        };
+        insta::assert_snapshot!(view(&StatusReport { nodes }, &offer, Palette::Plain));
     }
 }

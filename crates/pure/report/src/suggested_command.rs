@@ -1,9 +1,13 @@
 //! Commands that are offered to a person: with how this command's nodes were named and reached, and quoted, so that each
 //! runs as it is printed.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
+use crosstie_doctor::Diagnosis;
 use crosstie_model::word;
+
+/// As checks call it, wherever it is.
+const CLUSTER_FILE: &str = "cluster.toml";
 
 /// What another command about the same nodes needs to be told, too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,6 +46,21 @@ pub enum CommandVerb {
 }
 
 impl CommandVerb {
+    const ALL: [Self; 12] = [
+        Self::Scan,
+        Self::Doctor,
+        Self::Trust,
+        Self::Init,
+        Self::Plan,
+        Self::Apply,
+        Self::Rollback,
+        Self::Status,
+        Self::Uninstall,
+        Self::Up,
+        Self::Prove,
+        Self::Explain,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Self::Scan => "scan",
@@ -113,6 +132,49 @@ impl CommandContext {
             offer.nodes.clear();
         }
         offer
+    }
+
+    /// A text in which bare commands between backquotes are told what they need about the same nodes.
+    pub fn completed(&self, text: &str) -> String {
+        const BEGIN: &str = "`crosstie ";
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(BEGIN) {
+            let (before, found) = rest.split_at(at);
+            out += before;
+            let inner = &found[BEGIN.len()..];
+            let name = inner.split_once('`').map(|(name, _)| name);
+            let verb = CommandVerb::ALL
+                .into_iter()
+                .find(|verb| Some(verb.name()) == name);
+            if let Some(verb) = verb {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "`{}`", self.command(verb));
+                rest = &inner[verb.name().len() + 1..];
+            } else {
+                out += BEGIN;
+                rest = inner;
+            }
+        }
+        out + rest
+    }
+
+    /// For a person; programs get findings as the catalogue has them. `cluster` is the cluster file that was in force.
+    #[must_use]
+    pub fn completed_diagnosis(&self, mut diagnosis: Diagnosis, cluster: &str) -> Diagnosis {
+        let of_nodes = diagnosis
+            .nodes
+            .iter_mut()
+            .flat_map(|node| &mut node.findings);
+        for finding in of_nodes.chain(&mut diagnosis.cluster) {
+            // The commands at its end are lines of their own, and none of ours.
+            finding.fix = self.completed(&finding.fix);
+            let evidence = finding.evidence.iter_mut();
+            for seen in evidence.filter(|seen| seen.source == CLUSTER_FILE) {
+                cluster.clone_into(&mut seen.source);
+            }
+        }
+        diagnosis
     }
 
     /// What changed nodes, once more. `guard` is absent where it is the usual one.
@@ -233,6 +295,8 @@ fn flag(name: &str, given: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crosstie_model::{Evidence, Finding, Severity};
+
     use super::*;
 
     #[test]
@@ -276,6 +340,44 @@ mod tests {
             offer.for_nodes([]).command(CommandVerb::Up).to_string(),
             "crosstie up --output 'my lab/sparks.toml' --yes --become-password-fd 3 --ssh-config lab/ssh"
         );
+    }
+
+    #[test]
+    fn commands_of_an_advice_reach_the_same_nodes() {
+        let offer = CommandContext {
+            lab: Some("first".to_owned()),
+            ..CommandContext::default()
+        };
+        let advice = "Plan: `crosstie init`, `crosstie plan`; see `crosstie explain --nccl-log` and `crosstie doctor` \
+                      (`rdma link`), `crosstie ";
+        assert_eq!(
+            offer.completed(advice),
+            "Plan: `crosstie init --lab first`, `crosstie plan --lab first`; see `crosstie explain --nccl-log` and \
+             `crosstie doctor --lab first` (`rdma link`), `crosstie "
+        );
+        assert_eq!(CommandContext::default().completed(advice), advice);
+        let finding = Finding {
+            id: "mtu-large".to_owned(),
+            severity: Severity::Warning,
+            subject: "p0".to_owned(),
+            evidence: vec![Evidence {
+                what: "MTU that is planned".to_owned(),
+                value: "9000".to_owned(),
+                source: CLUSTER_FILE.to_owned(),
+            }],
+            cause: String::new(),
+            fix: "Then `crosstie apply`.".to_owned(),
+            commands: Vec::new(),
+            caused_by: None,
+        };
+        let diagnosis = Diagnosis {
+            nodes: Vec::new(),
+            cluster: vec![finding],
+        };
+        let told = offer.completed_diagnosis(diagnosis, "the lab's own cluster file");
+        let told = &told.cluster[0];
+        assert_eq!(told.fix, "Then `crosstie apply --lab first`.");
+        assert_eq!(told.evidence[0].source, "the lab's own cluster file");
     }
 
     #[test]

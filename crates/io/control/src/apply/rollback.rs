@@ -43,7 +43,10 @@ pub struct RollbackOptions {
     pub force: bool,
 }
 
-/// What whoever presses Ctrl-C is told.
+/// What whoever presses Ctrl-C at the question is told.
+const UNCHANGED_MESSAGE: &str = "crosstie: interrupted; nothing was rolled back";
+
+/// What whoever presses Ctrl-C after it is told.
 fn interrupt_message(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String {
     format!(
         "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
@@ -79,13 +82,17 @@ pub fn rollback(
         },
         ChooseRunError::Ambiguous { .. } | ChooseRunError::NoNewest { .. } => error.into(),
     })?;
-    let observer = &fleet.options().observer;
-    observer.observe(ControlEvent::RollbackPlanned(&plan));
+    // Where nothing is rolled back, what is said of each node at the end is all there is.
+    if plan.has_work() {
+        let observer = &fleet.options().observer;
+        observer.observe(ControlEvent::RollbackPlanned(&plan));
+    }
     let nodes = match undetermined_run(&plan, named) {
         Some(nodes) => nodes,
         None if plan.has_work() => {
-            consent.ask(&rollback_question("Roll this back?"), PURPOSE)?;
             let told = fleet.options();
+            told.last_words(UNCHANGED_MESSAGE);
+            consent.ask(&rollback_question("Roll this back?"), PURPOSE)?;
             let finish = told.offer.command(CommandVerb::Rollback);
             let finish = finish.option("run", plan.run.as_deref());
             told.last_words(&interrupt_message(&told.offer, &finish));
@@ -121,6 +128,7 @@ pub fn uninstall(
         text: "Every change is rolled back, and all files of Crosstie's are removed.",
         ..rollback_question(&on)
     };
+    fleet.options().last_words(UNCHANGED_MESSAGE);
     consent.ask(&question, PURPOSE)?;
     let limits = ApplyTimeouts::default();
     let question = ChangeRequest::Uninstall {

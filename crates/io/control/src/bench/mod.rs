@@ -16,7 +16,9 @@ use std::cell::RefCell;
 use crosstie_counters::CounterPort;
 use crosstie_report::bench::{BenchReport, RailResult};
 
-use crate::{FleetSnapshot, NodeFacts, RequestedTargets, SnapshotError, TargetsError};
+use crate::{
+    CLUSTER_FILE, FleetSnapshot, NodeFacts, RequestedTargets, SnapshotError, TargetsError,
+};
 use counters::CounterRecorder;
 pub(crate) use doubts::of_conditions;
 use doubts::of_devices;
@@ -34,8 +36,8 @@ pub enum BenchError {
     Snapshot(#[from] SnapshotError),
     #[error("{list} messages cannot be posted at once where only {depth} may be under way")]
     ListBeyondDepth { list: u32, depth: u32 },
-    #[error("bandwidth is measured between two nodes, and {0} were named")]
-    NotTwo(usize),
+    #[error("bandwidth is measured between two nodes: {}", two(*.count, *.named))]
+    NotTwo { count: usize, named: bool },
     #[error(
         "{near} and {far} share no RDMA rail: no active ports with addresses in one subnet (crosstie doctor {near} {far} tells why)"
     )]
@@ -57,6 +59,25 @@ pub enum BenchError {
     },
 }
 
+/// What to do about it.
+fn two(count: usize, named: bool) -> String {
+    match (named, count) {
+        (true, 1) => "name another beside the one that was named, like `. spark-b`".to_owned(),
+        (true, count) => format!("name two, and not {count}"),
+        (false, 1) => format!(
+            "name two, like `. spark-b`, or the nodes by --lab or --cluster; there is no {CLUSTER_FILE} of two nodes here"
+        ),
+        (false, count) => format!("there are {count}; name two of them"),
+    }
+}
+
+pub(super) fn not_two(count: usize, targets: &RequestedTargets) -> BenchError {
+    BenchError::NotTwo {
+        count,
+        named: !targets.nodes.is_empty(),
+    }
+}
+
 pub fn bench(
     targets: &RequestedTargets,
     options: &BenchOptions,
@@ -70,11 +91,11 @@ pub fn bench(
     let (_, fleet) = targets.find_live(true)?;
     let count = fleet.names().len();
     if count != 2 {
-        return Err(BenchError::NotTwo(count));
+        return Err(not_two(count, &targets));
     }
     let nodes = FleetSnapshot::take(&fleet).known()?;
     let [near, far] = &nodes[..] else {
-        return Err(BenchError::NotTwo(nodes.len()));
+        return Err(not_two(nodes.len(), &targets));
     };
     let usable = usable(near, far, options.transports, options.force)?;
     let rails = &usable.rdma;

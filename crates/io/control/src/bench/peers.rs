@@ -11,7 +11,9 @@ use crosstie_fabric::{
 use crosstie_model::{Facts, facts::rdma::GidKind};
 use crosstie_report::bench::{BenchOperation, MeasuredValue, PeerFigure};
 
-use super::{BenchError, BenchOptions, BenchTransports, figures::cell, names, rails::usable};
+use super::{
+    BenchError, BenchOptions, BenchTransports, figures::cell, names, not_two, rails::usable,
+};
 use crate::{ControlEvent, Fleet, FleetSnapshot, NodeFacts, RequestedTargets};
 
 /// Of a message whose latency is measured.
@@ -48,7 +50,7 @@ pub fn peer_commands(
     let (_, fleet) = targets.find_live(true)?;
     let nodes = FleetSnapshot::take(&fleet).known()?;
     let [near, far] = &nodes[..] else {
-        return Err(BenchError::NotTwo(nodes.len()));
+        return Err(not_two(nodes.len(), &targets));
     };
     let usable = usable(near, far, options.transports, options.force)?;
     let mut pairs = of_rdma(&usable.rdma, near, far, options);

@@ -10,6 +10,7 @@ use crosstie_launch::{
 };
 use crosstie_model::{ClusterSpec, Facts, Finding, Severity, is_plain};
 use crosstie_plan::{CableTarget, PlannedWiring, WiredPort};
+use crosstie_report::suggested_command::CommandContext;
 
 use super::{LaunchError, LaunchOptions};
 use crate::{
@@ -19,6 +20,9 @@ use crate::{
     plan::{self, PlanError},
     runs,
 };
+
+/// The check of ports without any address.
+const UNADDRESSED: &str = "fabric-unaddressed";
 
 /// A proof that is older is mentioned.
 const OLD_DAYS: i64 = 30;
@@ -45,7 +49,7 @@ pub(super) fn read(
         if !unread.0.is_empty() {
             return Err(LaunchError::Nodes(unread));
         }
-        return assemble(&spec, &facts, None, options);
+        return assemble(&spec, &facts, None, targets, options);
     }
     let found = plan::find(targets)?;
     let TargetNodes::Live(fleet) = found.nodes else {
@@ -55,8 +59,8 @@ pub(super) fn read(
     let diagnosis = examine(&snapshot, &[], Some(&found.spec), CheckSelection::default());
     let known = snapshot.known()?;
     let facts: Vec<Facts> = known.iter().map(|node| (*node.facts).clone()).collect();
-    let mut job = assemble(&found.spec, &facts, Some(fleet), options)?;
-    let faults = faults(&diagnosis);
+    let mut job = assemble(&found.spec, &facts, Some(fleet), targets, options)?;
+    let faults = faults(&diagnosis, &job.obstacles, &targets.options.offer);
     if options.force {
         let said = faults
             .iter()
@@ -73,6 +77,7 @@ fn assemble(
     spec: &ClusterSpec,
     facts: &[Facts],
     fleet: Option<Fleet>,
+    targets: &RequestedTargets,
     options: &LaunchOptions,
 ) -> Result<JobNodes, LaunchError> {
     let custom = custom(&options.set)?;
@@ -91,7 +96,10 @@ fn assemble(
         };
         let ports = node.ports.iter().filter(usable);
         if fleet.is_some() {
-            let missing = ports.clone().filter_map(|port| missing(node.facts, port));
+            let offer = &targets.options.offer;
+            let missing = ports
+                .clone()
+                .filter_map(|port| missing(node.facts, port, offer));
             obstacles.extend(missing);
         }
         let place = facts.iter().position(|facts| facts.host.name == host);
@@ -154,7 +162,7 @@ fn job_port(spec: &ClusterSpec, host: &str, port: &WiredPort) -> JobPort {
 }
 
 /// An address that the cluster file plans and the node does not have.
-fn missing(facts: &Facts, port: &WiredPort) -> Option<LaunchObstacle> {
+fn missing(facts: &Facts, port: &WiredPort, offer: &CommandContext) -> Option<LaunchObstacle> {
     let address = port.address?;
     let interface = port.interface.as_deref()?;
     let set = facts.network.interface(interface);
@@ -163,26 +171,28 @@ fn missing(facts: &Facts, port: &WiredPort) -> Option<LaunchObstacle> {
         host: facts.host.name.clone(),
         what: format!("{interface} lacks its address of the fabric"),
         evidence: format!("the cluster file plans {address}"),
-        fix: "crosstie up, or crosstie apply".to_owned(),
+        fix: offer.completed("`crosstie up`, or `crosstie apply`"),
     })
 }
 
-/// Faults that nothing else explains.
-fn faults(diagnosis: &Diagnosis) -> Vec<LaunchObstacle> {
+/// Faults that nothing else explains. Of a node that lacks its planned `addresses`, that is told already.
+fn faults(
+    diagnosis: &Diagnosis,
+    addresses: &[LaunchObstacle],
+    offer: &CommandContext,
+) -> Vec<LaunchObstacle> {
     let of = |host: &str, finding: &Finding| {
+        let is_told = finding.id == UNADDRESSED && addresses.iter().any(|one| one.host == host);
         let is_root = finding.severity == Severity::Fault && finding.caused_by.is_none();
         let evidence = finding.evidence.iter();
         let evidence: Vec<String> = evidence
             .map(|seen| format!("{} {}", seen.what, seen.value))
             .collect();
-        is_root.then(|| LaunchObstacle {
+        (is_root && !is_told).then(|| LaunchObstacle {
             host: host.to_owned(),
             what: format!("{} ({})", finding.id, finding.subject),
             evidence: evidence.join(", "),
-            fix: format!(
-                "{} (--force starts in spite of it)",
-                finding.fix.replace('\n', "; ")
-            ),
+            fix: offer.completed(&sentence(finding)),
         })
     };
     let nodes = diagnosis.nodes.iter().flat_map(|node| {
@@ -192,6 +202,26 @@ fn faults(diagnosis: &Diagnosis) -> Vec<LaunchObstacle> {
     let cluster = diagnosis.cluster.iter();
     let cluster = cluster.filter_map(|finding| of("the cluster", finding));
     nodes.chain(cluster).collect()
+}
+
+/// What to do, in one line: the advice, then its commands.
+fn sentence(finding: &Finding) -> String {
+    let commands: Vec<String> = finding
+        .commands
+        .iter()
+        .map(|command| format!("`{command}`"))
+        .collect();
+    let advice = finding.fix.lines().count() - finding.commands.len();
+    let advice: Vec<&str> = finding.fix.lines().take(advice).collect();
+    let commands = if commands.is_empty() {
+        String::new()
+    } else {
+        format!(" Run {}.", commands.join(", then "))
+    };
+    format!(
+        "{}{commands} `--force` starts in spite of it",
+        advice.join(" ")
+    )
 }
 
 /// Whether the fabric was measured, and when.
@@ -207,4 +237,66 @@ fn proof(spec: &ClusterSpec) -> Option<String> {
     (days >= OLD_DAYS).then(|| {
         format!("this fabric was proven {days} days ago: `crosstie prove --quick` shows whether that still holds")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_doctor::NodeFindings;
+
+    use super::*;
+
+    fn finding(id: &str, fix: &str, commands: &[&str]) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            severity: Severity::Fault,
+            subject: "p0".to_owned(),
+            evidence: Vec::new(),
+            cause: String::new(),
+            fix: [&[fix], commands].concat().join("\n"),
+            commands: commands.iter().map(|&one| one.to_owned()).collect(),
+            caused_by: None,
+        }
+    }
+
+    #[test]
+    fn a_fix_is_one_sentence_and_lost_addresses_are_told_once() {
+        let diagnosis = Diagnosis {
+            nodes: vec![NodeFindings {
+                host: "spark-a".to_owned(),
+                error: None,
+                findings: vec![
+                    finding(UNADDRESSED, "Plan: `crosstie plan`.", &[]),
+                    finding(
+                        "fabric-port-down",
+                        "See (`rdma link`).",
+                        &["sudo ip link set p0 up"],
+                    ),
+                ],
+                notes: Vec::new(),
+            }],
+            cluster: vec![finding("cable-dead", "Run `crosstie init` again.", &[])],
+        };
+        let offer = CommandContext {
+            lab: Some("x".to_owned()),
+            ..CommandContext::default()
+        };
+        let addresses = [LaunchObstacle {
+            host: "spark-a".to_owned(),
+            what: String::new(),
+            evidence: String::new(),
+            fix: String::new(),
+        }];
+        let fixes = |addresses: &[LaunchObstacle]| -> Vec<String> {
+            let all = faults(&diagnosis, addresses, &offer);
+            all.into_iter().map(|one| one.fix).collect()
+        };
+        assert_eq!(
+            fixes(&addresses),
+            [
+                "See (`rdma link`). Run `sudo ip link set p0 up`. `--force` starts in spite of it",
+                "Run `crosstie init --lab x` again. `--force` starts in spite of it"
+            ]
+        );
+        assert_eq!(fixes(&[]).len(), 3);
+    }
 }

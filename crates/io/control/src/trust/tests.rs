@@ -48,6 +48,7 @@ fn options(nodes: &[&str]) -> TrustOptions {
             agent_dir: None,
             namespaces: false,
             terminal: false,
+            labs: Vec::new(),
             offer: CommandContext::default(),
             observer: Arc::new(NoObserver),
         },

@@ -15,9 +15,14 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use crosstie_launch::format::EnvFormatError;
+use crosstie_model::{ClusterSpec, spec::SpecProblem};
+use crosstie_plan::InvalidSpecError;
 use crosstie_report::up::UpReport;
 
 use crate::{
@@ -26,7 +31,7 @@ use crate::{
     apply::{APPLY_PURPOSE, ApplyError, ApplyOptions},
     files::{CreateFolderError, FileWriteError, InvalidFolderName},
     init::{InitError, members},
-    plan::PlanError,
+    plan::{PlanError, with_lines},
     prove::ProveError,
     read_existing,
 };
@@ -105,6 +110,24 @@ pub struct UpRun {
     pub ended: Result<(), UpHalt>,
 }
 
+/// A file that no plan can be made of is told before anything is added to it. A cable may name a node that this run adds.
+fn plannable(spec: &ClusterSpec, targets: &RequestedTargets, file: &Path) -> Result<(), PlanError> {
+    let of_lab = targets.lab.iter().flat_map(|lab| &lab.nodes);
+    let named: Vec<&String> = targets.nodes.iter().chain(of_lab).collect();
+    let is_added = |problem: &SpecProblem| match problem {
+        SpecProblem::UnknownNode { node, .. } => named.contains(&node),
+        // Its cable may be found.
+        SpecProblem::UnusedPlane(_) => true,
+        _ => false,
+    };
+    let mut faults = spec.check();
+    faults.retain(|fault| !is_added(&fault.problem));
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(with_lines(InvalidSpecError { faults }, Some(file)))
+}
+
 /// An error is one before the first stage.
 pub fn up(
     targets: &RequestedTargets,
@@ -113,6 +136,9 @@ pub fn up(
 ) -> Result<UpRun, UpError> {
     let existing = read_existing(&options.file)?;
     let spec = existing.as_ref().map(|existing| &existing.spec);
+    if let Some(spec) = spec {
+        plannable(spec, targets, &options.file)?;
+    }
     let fleet = members(targets, spec)?;
     consent.is_possible(APPLY_PURPOSE)?;
     let mut run = UpRunner::new(options, consent, existing, fleet)?;

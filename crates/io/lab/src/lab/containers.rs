@@ -24,6 +24,7 @@ impl Lab {
         Ok(Self {
             directory: directory.to_owned(),
             record: LabRecord::read(directory).map_err(LabError::disk("read", directory))?,
+            option: String::new(),
         })
     }
 

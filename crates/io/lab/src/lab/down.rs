@@ -28,7 +28,8 @@ pub fn down(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Result<boo
     Ok(exists)
 }
 
-/// Ends the lab of this name, or the only one. Where there is none to be ended, that is said.
+/// Ends the lab of this name, or the only one. Where there is none at all and none was named, that is said; a name that
+/// no lab has is an error, since the lab that was meant goes on.
 pub fn down_one(
     paths: &LabPaths,
     name: Option<&str>,
@@ -37,17 +38,20 @@ pub fn down_one(
     let known = names(paths);
     let name = match (name, known.as_slice()) {
         (Some(name), _) => name,
-        (None, [only]) => only,
+        (None, [only]) => only.as_str(),
         (None, []) => {
             say("no lab is up");
             return Ok(());
         }
         (None, _) => return Err(LabError::Several { known }),
     };
-    if !down(paths, name, say)? {
-        say(&format!("there is no lab \"{name}\""));
+    if down(paths, name, say)? {
+        return Ok(());
     }
-    Ok(())
+    Err(LabError::NoLab {
+        lab: name.to_owned(),
+        known,
+    })
 }
 
 /// Ends every lab; the errors of those that would not end.
@@ -98,4 +102,23 @@ pub(super) fn clear(paths: &LabPaths, name: &str, say: ReportProgress<'_>) -> Re
     image::clean_up_builds(paths);
     say(&format!("lab \"{name}\" is gone ({ended} processes ended)"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_lab_has_is_an_error_that_names_those_there_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = LabPaths::new(folder.path());
+        std::fs::create_dir(paths.lab("firsthour")).unwrap();
+        let error = down_one(&paths, Some("fh9"), &|_| ()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no lab \"fh9\": there are firsthour"
+        );
+        std::fs::remove_dir(paths.lab("firsthour")).unwrap();
+        down_one(&paths, None, &|_| ()).unwrap();
+    }
 }

@@ -151,6 +151,7 @@ impl Lab {
         } else {
             Err(LabError::Off {
                 node: name.to_owned(),
+                options: self.options(),
             })
         }
     }

@@ -12,21 +12,27 @@ impl Lab {
         let description = &self.profile().description;
         let lab = &status.lab;
         let mut text = format!("lab {lab} ({description}) is up:\n");
-        let option = if self.is_only() {
-            String::new()
-        } else {
-            format!(" --name {lab}")
-        };
+        let options = self.options();
         for node in &status.nodes {
             let (name, state) = (&node.name, node.state);
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
-                "  {name:16} {state:8} crosstie lab ssh {name}{option}"
+                "  {name:16} {state:8} crosstie lab ssh {name}{options}"
             );
         }
         let ssh_config = self.ssh_config();
         text + &format!("ssh -F {} NODE works too\n", ssh_config.display())
+    }
+
+    /// What `crosstie lab` needs to find it: its name beside others, and its directory where that is no usual one.
+    pub(super) fn options(&self) -> String {
+        let name = if self.is_only() {
+            String::new()
+        } else {
+            format!(" --name {}", self.name())
+        };
+        name + &self.option
     }
 
     /// Then commands find it without its name.

@@ -183,6 +183,7 @@ fn make(
     let mut lab = Lab {
         directory: directory.to_owned(),
         record,
+        option: paths.option.clone(),
     };
     match request.kind {
         LabKind::Machines => make_machines(&mut lab, paths, &images, request, say)?,

@@ -11,7 +11,7 @@ pub(super) enum ProbeProblem {
     #[error("there is no interface {name}")]
     NoInterface { name: String },
     #[error(
-        "only root may ask, or a group that the sysctl net.ipv4.ping_group_range names: run it with sudo"
+        "only root may ask, or a group that the sysctl net.ipv4.ping_group_range names: pass --sudo"
     )]
     Denied,
     #[error("{bytes} bytes cannot be the size of an echo request to {address}")]

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use crosstie_model::distribution::DEBIAN;
+use crosstie_model::{distribution::DEBIAN, word};
 use thiserror::Error;
 
 use super::{failure::WRONG_PASSWORD, login::LoginCommands};
@@ -50,8 +50,14 @@ pub enum ConnectError {
         login: LoginCommands,
         offered: String,
     },
-    #[error("no machine of this name can be found: check the spelling, or give its address")]
-    Unresolved,
+    #[error(
+        "no machine of this name can be found: check the spelling, or give its address{}",
+        of_labs(.labs)
+    )]
+    Unresolved {
+        /// Those that are up and have a node of this name.
+        labs: Vec<String>,
+    },
     #[error("it refuses connections: is sshd running there, on this port?")]
     Refused,
     #[error("it did not answer: is it switched on and on this network?")]
@@ -108,6 +114,22 @@ pub enum ConnectError {
 impl ConnectError {
     pub(crate) fn is_wrong_password(&self) -> bool {
         matches!(self, Self::Sudo { why } if why == WRONG_PASSWORD)
+    }
+}
+
+/// A lab's nodes are found through its name alone.
+fn of_labs(labs: &[String]) -> String {
+    let labs: Vec<String> = labs
+        .iter()
+        .map(|lab| format!("`--lab {}`", word(lab)))
+        .collect();
+    if labs.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "; a lab that is up has a node of this name: {}",
+            labs.join(" or ")
+        )
     }
 }
 

@@ -97,7 +97,7 @@ fn of_ssh(login: &LoginCommands, complaint: &str, said: String) -> ConnectError 
         return ConnectError::Denied { login, offered };
     }
     if has("Could not resolve hostname") {
-        return ConnectError::Unresolved;
+        return ConnectError::Unresolved { labs: Vec::new() };
     }
     if has("Connection refused") {
         return ConnectError::Refused;

@@ -9,7 +9,8 @@ pub const SOCKET_BUFFER_BYTES: u64 = 256 << 20;
 
 const LIMITS: [&str; 2] = ["net.core.rmem_max", "net.core.wmem_max"];
 
-/// Limits that are too low. One that is ours stays ours; one that somebody set higher is left alone.
+/// What the file has to hold: a limit that is right by now came from somewhere, maybe from a file of ours that was lost,
+/// and with a boot only what is written counts. One that somebody set higher is left alone, and a line of ours stays.
 pub(super) fn sysctls(facts: &Facts) -> Vec<(String, String)> {
     if facts.system.container.known().is_some() {
         return Vec::new();
@@ -22,7 +23,7 @@ pub(super) fn sysctls(facts: &Facts) -> Vec<(String, String)> {
     let is_wanted = |name: &&str| {
         let line = format!("{} = {wanted}", name.replace('.', "/"));
         let is_ours = own.is_some_and(|text| text.lines().any(|own| own == line));
-        is_low(facts, name) || (is_ours && facts.sysctls.get(*name) == Some(&wanted))
+        is_ours || running(facts, name).is_some_and(|value| value <= SOCKET_BUFFER_BYTES)
     };
     let names = LIMITS.iter().filter(|name| is_wanted(name));
     names
@@ -30,10 +31,17 @@ pub(super) fn sysctls(facts: &Facts) -> Vec<(String, String)> {
         .collect()
 }
 
+/// A limit that somebody set higher since is not lowered.
+pub(super) fn is_set_higher(facts: &Facts, name: &str) -> bool {
+    LIMITS.contains(&name) && running(facts, name).is_some_and(|value| value > SOCKET_BUFFER_BYTES)
+}
+
+fn running(facts: &Facts, name: &str) -> Option<u64> {
+    facts.sysctls.get(name)?.trim().parse().ok()
+}
+
 fn is_low(facts: &Facts, name: &str) -> bool {
-    let value = facts.sysctls.get(name);
-    let value = value.and_then(|value| value.trim().parse::<u64>().ok());
-    value.is_some_and(|value| value < SOCKET_BUFFER_BYTES)
+    running(facts, name).is_some_and(|value| value < SOCKET_BUFFER_BYTES)
 }
 
 /// These are the kernel's, and so the host's.

@@ -2,7 +2,11 @@
 
 mod figures;
 
-use super::{BenchReport, CounterFindingKind, MeasuredValue, RailResult, VerifiedData};
+use std::collections::BTreeSet;
+
+use super::{
+    BenchReport, CounterFinding, CounterFindingKind, MeasuredValue, RailResult, VerifiedData,
+};
 use crate::{
     finding::finding,
     text::{Palette, TableRow, TextSpan, TextTone, item, line, table},
@@ -56,15 +60,7 @@ pub fn view(bench: &BenchReport, palette: Palette) -> String {
     for why in failures {
         item(palette, (TextTone::Alarm, "✗ "), why, &mut out);
     }
-    for found in &bench.counter_findings {
-        let mark = match found.kind {
-            CounterFindingKind::Error | CounterFindingKind::Bytes => (TextTone::Bad, "! "),
-            CounterFindingKind::Held => (TextTone::Quiet, "· "),
-        };
-        let text = format!(
-            "{}: {} {}: {}",
-            found.run, found.node, found.port, found.text
-        );
+    for (mark, text) in counter_lines(&bench.counter_findings) {
         item(palette, mark, &text, &mut out);
     }
     for doubt in &bench.doubts {
@@ -80,6 +76,45 @@ pub fn view(bench: &BenchReport, palette: Palette) -> String {
         finding(&found.finding, palette, &mut out);
     }
     out
+}
+
+/// A counter of a node once, with the test in which it grew most: the same one tends to grow in every test, and one of the
+/// whole host is found on each of its ports.
+fn counter_lines(findings: &[CounterFinding]) -> Vec<((TextTone, &'static str), String)> {
+    let mut groups: Vec<Vec<&CounterFinding>> = Vec::new();
+    for found in findings {
+        let alike = |group: &&mut Vec<&CounterFinding>| {
+            let first = group[0];
+            (first.kind, &first.node, &first.counter) == (found.kind, &found.node, &found.counter)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(found),
+            None => groups.push(vec![found]),
+        }
+    }
+    let lines = groups.iter().filter_map(|group| {
+        // Of equals the first.
+        let worst = group.iter().rev().max_by_key(|found| found.counted)?;
+        let same = group
+            .iter()
+            .filter(|found| found.run == worst.run && found.text == worst.text);
+        let mut ports: Vec<&str> = same.map(|found| found.port.as_str()).collect();
+        ports.dedup();
+        let runs: BTreeSet<&str> = group.iter().map(|found| found.run.as_str()).collect();
+        let more = match runs.len() - 1 {
+            0 => String::new(),
+            1 => "; it grew in another test, too".to_owned(),
+            more => format!("; it grew in {more} other tests, too"),
+        };
+        let mark = match worst.kind {
+            CounterFindingKind::Error | CounterFindingKind::Bytes => (TextTone::Bad, "! "),
+            CounterFindingKind::Held => (TextTone::Quiet, "· "),
+        };
+        let (run, node, text) = (&worst.run, &worst.node, &worst.text);
+        let ports = ports.join(", ");
+        Some((mark, format!("{run}: {node} {ports}: {text}{more}")))
+    });
+    lines.collect()
 }
 
 /// One row a size.

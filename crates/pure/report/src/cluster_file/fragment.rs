@@ -49,7 +49,7 @@ pub(super) fn header(name: &str, proposal: &ClusterProposal) -> String {
     lines.add("");
     lines.add("[fabric]");
     if let Some(mtu) = proposal.mtu {
-        lines.comment("What every cabled port carries, 9000 at most.");
+        lines.comment("What every cabled port carries; 9000 where all of them take it.");
         lines.set("mtu", mtu.0);
     }
     if let Some(pool) = proposal.pool {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{number, page, verdict::shared};
 use crate::{
-    compare::{DifferenceDirection, RunComparison, RunDifferenceReport},
+    compare::{DifferenceDirection, RunComparison, RunDifferenceReport, words},
     run_report::RunSummary,
 };
 
@@ -115,7 +115,7 @@ fn changes(comparison: &RunComparison) -> Markup {
                         thead { tr { @for column in ["", "what", "before", "after"] { th scope="col" { (column) } } } }
                         tbody { @for change in changes {
                             tr {
-                                td { span class={ "badge " (change.direction.name()) } { (change.direction.sign()) " " (change.what) } }
+                                td { span class={ "badge " (change.direction.name()) } { (change.direction.sign()) " " (words(change.what, &change.after)) } }
                                 td { (change.subject) }
                                 td.nowrap { (change.before) }
                                 td.nowrap { (change.after) }

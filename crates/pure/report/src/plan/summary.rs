@@ -54,12 +54,8 @@ pub fn summary(plan: &ClusterPlan, palette: Palette) -> String {
             }
         }
         for (text, nodes) in others(&working) {
-            let on = if nodes.len() == working.len() {
-                String::new()
-            } else {
-                format!(" ({})", named(&nodes))
-            };
-            labelled("also", &format!("{text}{on}"), palette, &mut out);
+            let text = format!("{text}{}", on(&nodes, &working));
+            labelled("also", &text, palette, &mut out);
         }
         addresses(&working, palette, &mut out);
         out.push('\n');
@@ -146,8 +142,13 @@ fn files(nodes: &[&NodePlan]) -> Option<String> {
     if counted.is_empty() {
         return None;
     }
+    let with: Vec<&str> = nodes
+        .iter()
+        .filter(|node| changed_files(node).any(|change| fate(change).is_some()))
+        .map(|node| node.node.as_str())
+        .collect();
     let differs = |changes: &&Vec<&FileChange>| {
-        changes.len() < nodes.len() || changes.iter().any(|change| *change != changes[0])
+        changes.len() < with.len() || changes.iter().any(|change| *change != changes[0])
     };
     let different: Vec<&str> = by_path
         .iter()
@@ -155,7 +156,7 @@ fn files(nodes: &[&NodePlan]) -> Option<String> {
         .map(|(path, _)| *path)
         .collect();
     let all = by_path.len();
-    let alike = match (nodes.len(), different.as_slice()) {
+    let alike = match (with.len(), different.as_slice()) {
         (1, _) => String::new(),
         (_, different) if different.len() == all => ", on each node its own".to_owned(),
         (2, []) => ", the same on both nodes".to_owned(),
@@ -169,31 +170,45 @@ fn files(nodes: &[&NodePlan]) -> Option<String> {
             format!(", the same on {nodes} nodes but {but}")
         }
     };
-    Some(format!("{}{alike}", counted.join(", ")))
+    Some(format!("{}{alike}{}", counted.join(", "), on(&with, nodes)))
 }
 
-/// Of the node that has most, where they are not alike.
-fn each(nodes: &[&NodePlan], count: impl Fn(&NodePlan) -> usize) -> Option<String> {
-    let counts = || nodes.iter().map(|node| count(node));
+/// `4 on each node set`; the least and the most where they are not alike, and the nodes where it is none on others.
+fn each(nodes: &[&NodePlan], done: &str, count: impl Fn(&NodePlan) -> usize) -> Option<String> {
+    let counted = nodes.iter().map(|node| (node.node.as_str(), count(node)));
+    let counted: Vec<(&str, usize)> = counted.filter(|(_, count)| *count > 0).collect();
+    let with: Vec<&str> = counted.iter().map(|(node, _)| *node).collect();
+    let counts = || counted.iter().map(|(_, count)| *count);
     let (least, most) = (counts().min()?, counts().max()?);
-    match (least, most, nodes.len()) {
-        (_, 0, _) => None,
-        (_, most, 1) => Some(most.to_string()),
-        (least, most, _) if least == most => Some(format!("{most} on each node")),
-        (least, most, _) => Some(format!("{least} to {most} a node")),
+    let each = match (least, most, with.len()) {
+        (_, most, 1) => most.to_string(),
+        (least, most, _) if least == most => format!("{most} on each node"),
+        (least, most, _) => format!("{least} to {most} a node"),
+    };
+    Some(format!("{each} {done}{}", on(&with, nodes)))
+}
+
+/// The nodes, where it is not all of them.
+fn on(with: &[&str], nodes: &[&NodePlan]) -> String {
+    if with.len() == nodes.len() {
+        String::new()
+    } else {
+        format!(" ({})", named(with))
     }
 }
 
 fn sysctls(nodes: &[&NodePlan]) -> Option<String> {
     let is_one = |step: &&PlanStep| step.shown_as() == SummaryGroup::Sysctl;
-    let count = each(nodes, |node| node.steps.iter().filter(is_one).count())?;
-    Some(format!("{count} set"))
+    each(nodes, "set", |node| {
+        node.steps.iter().filter(is_one).count()
+    })
 }
 
 fn interfaces(nodes: &[&NodePlan]) -> Option<String> {
     let configured = |step: &PlanStep| step.interface_changes().count();
-    let count = each(nodes, |node| node.steps.iter().map(configured).sum())?;
-    Some(format!("{count} configured anew"))
+    each(nodes, "configured anew", |node| {
+        node.steps.iter().map(configured).sum()
+    })
 }
 
 /// Everything else in words, and the nodes that it is done on.
@@ -259,5 +274,65 @@ fn notes(plan: &ClusterPlan, palette: Palette, out: &mut String) {
     }
     if !told.is_empty() {
         out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crosstie_model::plan::{Configure, FileMode, Sysctl, ValueChange};
+
+    use super::*;
+
+    fn node(name: &str, steps: Vec<PlanStep>) -> NodePlan {
+        NodePlan {
+            node: name.to_owned(),
+            basis: String::new(),
+            refusals: Vec::new(),
+            steps,
+            notes: Vec::new(),
+            addresses: Vec::new(),
+            settings: Vec::new(),
+        }
+    }
+
+    fn file(path: &str) -> PlanStep {
+        PlanStep::Configure(Configure {
+            files: vec![FileChange::Whole {
+                path: path.to_owned(),
+                mode: FileMode::Public,
+                text: ValueChange {
+                    from: None,
+                    to: Some("x\n".to_owned()),
+                },
+            }],
+            then: Vec::new(),
+        })
+    }
+
+    fn sysctl() -> PlanStep {
+        PlanStep::from(Sysctl {
+            name: "net.core.rmem_max".to_owned(),
+            value: ValueChange {
+                from: "1".to_owned(),
+                to: "2".to_owned(),
+            },
+        })
+    }
+
+    #[test]
+    fn what_only_some_nodes_get_is_told_of_them() {
+        let a = node("spark-a", vec![sysctl()]);
+        let b = node("spark-b", vec![file("/etc/x")]);
+        let both = [&a, &b];
+        assert_eq!(files(&both).as_deref(), Some("1 new (spark-b)"));
+        assert_eq!(sysctls(&both).as_deref(), Some("1 set (spark-a)"));
+        assert_eq!(interfaces(&both), None);
+        let c = node("spark-c", vec![sysctl(), file("/etc/x")]);
+        let all = [&a, &b, &c];
+        let same = "1 new, the same on both nodes (spark-b and spark-c)";
+        assert_eq!(files(&all).as_deref(), Some(same));
+        let each = "1 on each node set (spark-a and spark-c)";
+        assert_eq!(sysctls(&all).as_deref(), Some(each));
+        assert_eq!(sysctls(&[&a, &c]).as_deref(), Some("1 on each node set"));
     }
 }

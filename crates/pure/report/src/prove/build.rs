@@ -83,6 +83,12 @@ impl ProveReport {
         self.pairs.iter().filter(|pair| pair.kind != "reachability")
     }
 
+    /// Nothing was measured, and nothing is known to be broken either.
+    pub fn is_undecided(&self) -> bool {
+        let mut findings = self.findings.iter().map(|found| found.finding.severity);
+        self.is_unmeasured() && !findings.any(|severity| severity == Severity::Fault)
+    }
+
     /// Something is broken, or could not be measured.
     pub fn has_faults(&self) -> bool {
         let mut findings = self.findings.iter().map(|found| found.finding.severity);

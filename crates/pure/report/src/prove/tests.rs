@@ -65,6 +65,20 @@ fn a_run_without_any_figure_is_unmeasured() {
         1,
         "{table}"
     );
+    for measurement in &mut run.measurements {
+        if measurement.kind == TestKind::Reachability {
+            measurement.outcome = MeasurementOutcome::Failed {
+                error: "only root may ask".to_owned(),
+            };
+        }
+    }
+    let silent = ProveReport::new(&run, None);
+    assert!(silent.has_faults() && silent.is_undecided());
+    let text = view(&silent, Palette::Plain);
+    assert!(
+        text.contains(", rail 0, reachability: only root may ask"),
+        "{text}"
+    );
     let unread = NodeFailure {
         host: "spark-b".to_owned(),
         error: "it did not answer".to_owned(),

@@ -7,6 +7,7 @@ use crosstie_model::Severity;
 use super::{PairRow, ProveReport, RailsRow, ledger, ledger::figure, matrix::matrix};
 use crate::{
     causes::{HostFindingRef, roots},
+    compare,
     finding::{consequences, finding},
     text::{Palette, TableRow, TextSpan, TextTone, item, line, plain, quiet, strong, table},
 };
@@ -39,7 +40,10 @@ pub fn view(prove: &ProveReport, palette: Palette) -> String {
     for change in &prove.changes {
         let text = format!(
             "{}: {}, {} → {}",
-            change.what, change.subject, change.before, change.after
+            compare::words(&change.what, &change.after),
+            change.subject,
+            change.before,
+            change.after
         );
         item(palette, (TextTone::Accent, "~ "), &text, &mut out);
     }
@@ -200,7 +204,14 @@ fn pair_table(prove: &ProveReport, palette: Palette, out: &mut String) {
     let failures = prove.pairs.iter().filter(|pair| pair.verdict == "failed");
     for pair in failures {
         let why = pair.reason.as_deref().unwrap_or("no figure");
-        let text = format!("{} → {}, {}: {why}", pair.from, pair.to, pair.kind);
+        let PairRow {
+            from,
+            to,
+            rail,
+            kind,
+            ..
+        } = pair;
+        let text = format!("{from} → {to}, rail {rail}, {kind}: {why}");
         item(palette, (TextTone::Alarm, "✗ "), &text, out);
     }
     not_applicable(prove, palette, out);

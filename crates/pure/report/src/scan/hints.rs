@@ -26,6 +26,8 @@ impl ScanHints {
             let path = word(path);
             let scan = format!("crosstie scan --from {path}");
             Some(with_remark(scan, "shows the capture, here or elsewhere"))
+        } else if failed {
+            None
         } else if !from.is_empty() {
             let from = from.iter().map(|path| format!(" --from {}", word(path)));
             let from: String = from.collect();
@@ -33,7 +35,7 @@ impl ScanHints {
             Some(with_remark(doctor, "tells what is wrong"))
         } else {
             let doctor = offer.command(CommandVerb::Doctor);
-            (!failed).then(|| with_remark(doctor, "tells what is wrong"))
+            Some(with_remark(doctor, "tells what is wrong"))
         };
         let as_root = offer.command(CommandVerb::Scan).as_root().to_string();
         Self {
@@ -65,6 +67,7 @@ mod tests {
             Some("crosstie doctor 'x; rm -rf ~' --sudo --ssh-config 'my ssh'")
         );
         assert_eq!(command(None, &[], true), None);
+        assert_eq!(command(None, &["README.md".to_owned()], true), None);
         assert_eq!(
             command(Some("$(id).tar.gz"), &[], false).as_deref(),
             Some("crosstie scan --from '$(id).tar.gz'")

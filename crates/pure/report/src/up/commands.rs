@@ -9,8 +9,7 @@ use crate::{
 impl UpReport {
     /// What rolls it back, and what comes next. `again` is the command that does the same once more.
     pub fn add_commands(&mut self, offer: &CommandContext, again: &str) {
-        let mut outcomes = self.changes.iter().map(|change| change.outcome);
-        if outcomes.any(|outcome| outcome == NodeChangeOutcome::Confirmed) {
+        if self.was_changed() {
             self.undo = Some(offer.command(CommandVerb::Rollback).to_string());
         }
         let half = self.run.as_ref().and_then(|run| {
@@ -26,6 +25,12 @@ impl UpReport {
         }
     }
 
+    /// The plan was carried out, on some node at least.
+    pub(super) fn was_changed(&self) -> bool {
+        let mut outcomes = self.changes.iter().map(|change| change.outcome);
+        outcomes.any(|outcome| outcome == NodeChangeOutcome::Confirmed)
+    }
+
     fn next_command(&self, offer: &CommandContext) -> Option<String> {
         let doctor = offer.command(CommandVerb::Doctor).as_root();
         match self.stopped.as_ref().map(|stopped| stopped.stage) {
@@ -36,6 +41,7 @@ impl UpReport {
                     .find(|seen| UpFinding::blocks_apply(seen))?;
                 Some(format!("crosstie explain {}", stopping.finding.id))
             }
+            Some(UpStage::Plan) => Some(offer.command(CommandVerb::Plan).to_string()),
             Some(UpStage::Apply) => Some(offer.command(CommandVerb::Status).to_string()),
             Some(UpStage::Proof | UpStage::Measure) => Some(doctor.to_string()),
             Some(_) => None,

@@ -189,7 +189,13 @@ fn left(up: &UpReport, screen: &mut Screen) {
     let alarms = unexplained(seen)
         .into_iter()
         .filter(|seen| seen.finding.severity != Severity::Info);
-    for found in alarms.filter(|seen| !seen.will_be_fixed) {
+    // What the plan would have mended is there until it is carried out; a stop before that is about the others.
+    let is_stopped_before = up
+        .stopped
+        .as_ref()
+        .is_some_and(|stopped| stopped.stage < UpStage::Plan);
+    let is_mended = is_stopped_before || up.was_changed();
+    for found in alarms.filter(|seen| !(seen.will_be_fixed && is_mended)) {
         let key = (found.finding.severity, found.finding.id.as_str());
         by_name.entry(key).or_default().push(found);
     }

@@ -15,6 +15,7 @@ use crate::{
     init::{InitCage, InitNode, InitReport},
     made_up,
     prove::ProveReport,
+    suggested_command::CommandContext,
     text::Palette,
 };
 
@@ -347,4 +348,35 @@ fn the_last_screen_says_where_it_ended() {
     });
     up.next = Some("crosstie explain port-rate-differs".to_owned());
     insta::assert_snapshot!(screen(&up, Some("/house"), Palette::Plain));
+}
+
+/// What the plan would have mended is still there.
+#[test]
+fn a_plan_that_was_not_carried_out_has_mended_nothing() {
+    let mut up = up();
+    up.stopped = Some(FailedStage {
+        stage: UpStage::Plan,
+        why: "nothing was changed".to_owned(),
+    });
+    let seen = |id: &str, severity, will_be_fixed| UpFinding {
+        node: Some("spark-a".to_owned()),
+        will_be_fixed,
+        finding: finding(id, severity),
+    };
+    up.findings = vec![
+        seen("memlock-limited", Severity::Fault, true),
+        seen("clock-unsynchronised", Severity::Warning, false),
+    ];
+    let offer = CommandContext {
+        lab: Some("x".to_owned()),
+        ..CommandContext::default()
+    };
+    up.add_commands(&offer, "crosstie up --lab x");
+    let text = screen(&up, None, Palette::Plain);
+    assert!(text.contains("fault    memlock-limited  spark-a"), "{text}");
+    assert!(text.contains("1 fault, 1 warning"), "{text}");
+    assert!(text.contains("next      crosstie plan --lab x"), "{text}");
+    up.changes = vec![NodeChange::new("spark-a", Became::Confirmed)];
+    let text = screen(&up, None, Palette::Plain);
+    assert!(!text.contains("memlock-limited"), "{text}");
 }

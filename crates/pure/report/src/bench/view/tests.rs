@@ -173,3 +173,29 @@ Gb/s without headers, worst 0.1 s behind it
 ";
     assert_eq!(view(&bench, Palette::Plain), expected);
 }
+
+/// A counter of the whole host is found on each of its ports, and grows in most tests.
+#[test]
+fn a_counter_that_grew_everywhere_is_told_once() {
+    let found = |run: &str, port: &str, counted| CounterFinding {
+        run: run.to_owned(),
+        node: "spark-a".to_owned(),
+        port: port.to_owned(),
+        counter: "tcp/RetransSegs".to_owned(),
+        kind: CounterFindingKind::Error,
+        counted,
+        text: format!("tcp/RetransSegs grew by {counted}"),
+    };
+    let mut bench = bench();
+    bench.counter_findings = vec![
+        found("TCP, 1 stream →", "rocep1s0f0", 81),
+        found("TCP, 1 stream →", "roceP2p1s0f0", 81),
+        found("TCP, 1 stream ←", "rocep1s0f0", 7),
+        found("TCP, 1 stream ←", "roceP2p1s0f0", 7),
+    ];
+    let text = view(&bench, Palette::Plain);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = "! TCP, 1 stream →: spark-a rocep1s0f0, roceP2p1s0f0: tcp/RetransSegs grew by 81; it grew in another test, too";
+    assert!(text.contains(line), "{text}");
+    assert_eq!(text.matches("RetransSegs").count(), 1, "{text}");
+}
