@@ -50,7 +50,7 @@ pub use trial::{TrialOptions, TryCommandError, try_command};
 fn interrupt_message(offer: &CommandContext) -> String {
     format!(
         "crosstie: interrupted; nodes that were not confirmed yet roll back by themselves, and those that were are changed.\n  \
-         {}    tells which\n  {}    rolls it back",
+         {}    # tells which\n  {}    # rolls it back",
         offer.command(CommandVerb::Status),
         offer.command(CommandVerb::Rollback),
     )

@@ -50,7 +50,7 @@ const UNCHANGED_MESSAGE: &str = "crosstie: interrupted; nothing was rolled back"
 fn interrupt_message(offer: &CommandContext, finish: &SuggestedCommand<'_>) -> String {
     format!(
         "crosstie: interrupted; a node that had begun to roll back goes on by itself, others stay as they are.\n  \
-         {}    tells which\n  {finish}    finishes it",
+         {}    # tells which\n  {finish}    # finishes it",
         offer.command(CommandVerb::Status),
     )
 }
