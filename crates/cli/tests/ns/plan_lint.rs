@@ -123,7 +123,7 @@ fn sysctl_takes_our_file() {
     each_root(&Manager::Networkd, true, |root| {
         files += usize::from(lint::sysctl(root));
     });
-    assert_eq!(files, 8);
+    assert_eq!(files, 10);
 }
 
 #[test]

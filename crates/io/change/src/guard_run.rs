@@ -9,7 +9,7 @@ use crosstie_model::change::{RollbackReport, TransactionState};
 
 use super::{
     boot_notes,
-    error::{ChangeJournalError, GuardRunError, GuardSetupError},
+    error::{ChangeJournalError, GuardRunError, GuardSetupError, told},
     journal::StoredTransaction,
     lock::{self, ChangeLock},
     rollback::{self, RollbackMoment},
@@ -22,7 +22,7 @@ const RUNNING_CHANGE_TIMEOUT: Duration = Duration::from_secs(20);
 /// change's guard for one of this.
 const LOCK_WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// `Ok(None)`: there was nothing to undo.
+/// `Ok(None)`: there was nothing to roll back.
 pub(super) fn run_guard(
     system: &dyn SystemAccess,
     state: &Path,
@@ -38,8 +38,18 @@ pub(super) fn run_guard(
         disarm_own(system, id)?;
         return Ok(None);
     }
-    let mut transaction = StoredTransaction::open(&folder)?;
-    let outcome = if transaction.progress.state.is_open() {
+    let mut transaction = match StoredTransaction::open(&folder) {
+        Ok(found) => found,
+        // Another look would find the same: `uninstall --force` sets it aside, and with it this guard.
+        Err(error) if error.is_damage() && moment == RollbackMoment::Running => {
+            return Ok(Some(RollbackReport {
+                left: vec![told(&error)],
+                ..RollbackReport::default()
+            }));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut outcome = if transaction.progress.state.is_open() {
         let why = transaction.progress.why.clone();
         let why = why.unwrap_or_else(|| reason(system, &transaction, moment));
         Some(rollback::roll_back(system, &mut transaction, moment, &why))
@@ -55,7 +65,15 @@ pub(super) fn run_guard(
         let left = outcome.map(|outcome| outcome.left).unwrap_or_default();
         return Err(GuardRunError::Unfinished { left });
     }
-    disarm_own(system, id)?;
+    match disarm_own(system, id) {
+        // What the disk keeps of its units finds nothing to do at the next boot.
+        Err(error) if error.is_disk_error() && moment == RollbackMoment::Running => {
+            if let Some(outcome) = &mut outcome {
+                outcome.left.push(told(&error));
+            }
+        }
+        disarmed => disarmed?,
+    }
     drop(lock);
     Ok(outcome)
 }
@@ -118,7 +136,7 @@ fn reason(
             "its controller left before it was confirmed".to_owned()
         }
         (RollbackMoment::Running, _) => {
-            // What fails by itself says so in the journal before it is undone.
+            // What fails by itself says so in the journal before it is rolled back.
             "it was cut off before it was done".to_owned()
         }
     }

@@ -400,7 +400,7 @@ impl StoredTransaction {
         let path = self.state_file().display().to_string();
         let obstacle = RollbackObstacle::State { path, source };
         self.progress = self.progress_in(self.progress.state, why);
-        if is_end && self.progress.state.is_open() {
+        if is_end && self.progress.state != TransactionState::RolledBack {
             let mut end = self.progress_in(state, None);
             end.left.push(told(&obstacle));
             if let Err(error) = boot_notes::save_end(system, &id, &end) {

@@ -315,7 +315,7 @@ pub(super) fn ended(
     transaction: &StoredTransaction,
     outcome: RollbackReport,
 ) -> Result<RollbackReport, ChangeError> {
-    if transaction.progress.state.is_open() && !is_stopped() {
+    if transaction.progress.state != TransactionState::RolledBack && !is_stopped() {
         return Err(ChangeError::UnfinishedRollback {
             transaction: transaction.journal.id.clone(),
             left: outcome.left,
@@ -324,9 +324,13 @@ pub(super) fn ended(
     Ok(outcome)
 }
 
-fn has_unwritten_end(system: &dyn SystemAccess, transaction: &StoredTransaction) -> bool {
-    let is_open = transaction.progress.state.is_open();
-    is_open && boot_notes::end(system, &transaction.journal.id).is_some()
+/// It was rolled back, and its journal does not say so.
+pub(super) fn has_unwritten_end(
+    system: &dyn SystemAccess,
+    transaction: &StoredTransaction,
+) -> bool {
+    let is_written = transaction.progress.state == TransactionState::RolledBack;
+    !is_written && boot_notes::end(system, &transaction.journal.id).is_some()
 }
 
 /// Whether it is gone. A guard that stays finds nothing to do.
@@ -480,12 +484,11 @@ pub(super) fn status(
         }
     }
     let mut found = all(state)?;
-    for open in found
-        .iter_mut()
-        .filter(|found| found.progress.state.is_open())
-    {
-        if let Some(end) = boot_notes::end(system, &open.journal.id) {
-            open.progress = end;
+    for unwritten in &mut found {
+        if has_unwritten_end(system, unwritten)
+            && let Some(end) = boot_notes::end(system, &unwritten.journal.id)
+        {
+            unwritten.progress = end;
         }
     }
     let transactions = found.iter().map(|found| TransactionStatus {

@@ -75,10 +75,10 @@ pub(super) fn settle_interrupted(
     system: &dyn SystemAccess,
     state: &Path,
 ) -> Result<(), ChangeError> {
-    for mut open in all(state)?
-        .into_iter()
-        .filter(|found| found.progress.state.is_open())
-    {
+    let is_unsettled = |found: &StoredTransaction| {
+        found.progress.state.is_open() || requests::has_unwritten_end(system, found)
+    };
+    for mut open in all(state)?.into_iter().filter(is_unsettled) {
         // Where systemd does not say, somebody may wait for its confirmation.
         if system.is_guard_waiting() != Some(false) {
             return Err(ChangeError::Open {

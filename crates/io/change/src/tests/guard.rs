@@ -182,6 +182,64 @@ fn a_disk_that_can_be_written_again_takes_the_rest_of_a_rollback() {
     }
 }
 
+/// Files of `/etc` are left, and told; nobody tries again every few seconds.
+#[test]
+fn a_guard_ends_where_etc_alone_takes_nothing() {
+    let model = Model::new();
+    let (files, kernel) = (model.tree(), model.kernel());
+    ask(&model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
+    model.is_etc_read_only.store(true, Ordering::SeqCst);
+    model.time_is_up();
+    assert!(model.kernel() == kernel);
+    let found = status(&model);
+    assert_eq!(found.transactions[0].state, TransactionState::RolledBack);
+    let mut drift = found.drift.iter();
+    assert!(drift.any(|one| one.what == "/etc/hosts" && one.found.contains("not restored")));
+    model.is_etc_read_only.store(false, Ordering::SeqCst);
+    ask(&model, &ChangeRequest::Uninstall { force: false }).unwrap();
+    assert!((model.tree(), model.kernel()) == (files, kernel));
+    assert_eq!(model.armed(), None);
+}
+
+/// It was in force, so its state says nothing of a rollback that the disk did not take.
+#[test]
+fn a_confirmed_change_that_was_rolled_back_without_a_disk_is_told_so() {
+    let model = Model::new();
+    let before = (model.tree(), model.kernel());
+    configured(&model);
+    model.is_read_only.store(true, Ordering::SeqCst);
+    let refused = ask(&model, &rollback(false)).unwrap_err();
+    assert!(
+        matches!(refused, ChangeError::UnfinishedRollback { .. }),
+        "{refused}"
+    );
+    let found = status(&model);
+    assert_eq!(found.transactions[0].state, TransactionState::RolledBack);
+    model.is_read_only.store(false, Ordering::SeqCst);
+    // Whatever is begun next finishes it first.
+    trial(&model, &TRIAL);
+    let states = status(&model).transactions.into_iter();
+    let states: Vec<TransactionState> = states.map(|one| one.state).collect();
+    assert!(!states.contains(&TransactionState::Confirmed), "{states:?}");
+    ask(&model, &rollback(false)).unwrap();
+    assert!((model.tree(), model.kernel()) == before);
+}
+
+/// Nobody can do what a damaged journal says; it is told, and not looked at again and again.
+#[test]
+fn a_guard_whose_journal_is_damaged_ends() {
+    let model = Model::new();
+    ask(&model, &ChangeRequest::Apply(Box::new(model.order()))).unwrap();
+    let transaction = ids(&model).remove(0);
+    let journal = model.state().join(&transaction).join("journal.json");
+    fs::write(journal, "{").unwrap();
+    model.time_is_up();
+    let said = ask(&model, &ChangeRequest::Status).unwrap_err().to_string();
+    assert!(said.contains("uninstall --force"), "{said}");
+    ask(&model, &ChangeRequest::Uninstall { force: true }).unwrap();
+    assert_eq!(model.armed(), None);
+}
+
 /// A guard that was started before its time, and a disk that can be written again by now.
 #[test]
 fn a_change_whose_rollback_was_not_written_is_not_confirmed() {

@@ -81,6 +81,8 @@ pub(super) struct Model {
     pub(super) refused: Mutex<BTreeSet<String>>,
     /// The disk takes nothing any more.
     pub(super) is_read_only: AtomicBool,
+    /// `/etc` alone, where the guard's units are too.
+    pub(super) is_etc_read_only: AtomicBool,
     /// Trials whose commands were ended.
     pub(super) ended_commands: Mutex<Vec<String>>,
     /// Why nobody waits any more.
@@ -173,6 +175,7 @@ impl Model {
             addresses_are_unread: AtomicBool::default(),
             refused: Mutex::default(),
             is_read_only: AtomicBool::default(),
+            is_etc_read_only: AtomicBool::default(),
             ended_commands: Mutex::default(),
             abandoned: Mutex::default(),
         }
@@ -291,9 +294,11 @@ impl Model {
         kernel.interfaces.get_mut(interface).unwrap().mtu = Some(Mtu(mtu));
     }
 
-    fn writable(&self) -> io::Result<()> {
+    fn writable(&self, path: &Path) -> io::Result<()> {
+        let is_of_etc =
+            path == self.root.path().join("armed") || path.starts_with(self.path("/etc"));
         let is_read_only = self.is_read_only.load(Ordering::SeqCst);
-        if is_read_only {
+        if is_read_only || is_of_etc && self.is_etc_read_only.load(Ordering::SeqCst) {
             Err(Errno::ROFS.into())
         } else {
             Ok(())
@@ -400,7 +405,7 @@ impl SystemAccess for Model {
         self.systemctl_fails.fetch_or(stays, Ordering::SeqCst);
         self.systemctl()?;
         let path = self.root.path().join("armed");
-        let removed = self.writable().and_then(|()| remove(&path));
+        let removed = self.writable(&path).and_then(|()| remove(&path));
         removed.map_err(|source| GuardSetupError::Unit {
             path: path.display().to_string(),
             source,
@@ -540,23 +545,23 @@ impl FileOperations for Model {
     }
 
     fn sync(&self, file: &File, path: &Path) -> io::Result<()> {
-        self.writable()?;
+        self.writable(path)?;
         self.unsynced.synced(path);
         file.sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.writable()?;
+        self.writable(to)?;
         self.unsynced.rename(from, to)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.writable()?;
+        self.writable(path)?;
         fs::remove_file(path)
     }
 
     fn create_folder(&self, path: &Path, mode: u32) -> io::Result<()> {
-        self.writable()?;
+        self.writable(path)?;
         RealDisk.create_folder(path, mode)
     }
 

@@ -74,6 +74,8 @@ fn statement(statement: &Value) -> Option<Value> {
     };
     match kind.as_str() {
         "counter" => None,
+        // Of a limit that has a name, it is the name.
+        "limit" if value.is_string() => Some(json!({ "limit": null })),
         kind if VERDICTS.contains(&kind) => Some(json!({ kind: expression(value) })),
         "log" | "mangle" | "queue" | "quota" | "snat" | "dnat" | "masquerade" | "redirect"
         | "dup" | "fwd" | "notrack" | "tproxy" | "set" | "map" | "meter" | "last" | "ct helper"
@@ -118,6 +120,7 @@ mod tests {
             { "rule": { "family": "inet", "chain": "input", "comment": "x", "expr": [
                 { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "lo" } },
                 { "counter": { "packets": 7, "bytes": 9 } },
+                { "limit": "mine" },
                 { "log": { "prefix": "call Bob", "level": "info" } },
                 { "new-statement": "call Bob" },
                 { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "@bobs" } },
@@ -130,6 +133,7 @@ mod tests {
                          "policy": "drop" } },
             { "rule": { "family": "inet", "chain": "input", "expr": [
                 { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "lo" } },
+                { "limit": null },
                 { "log": null },
                 { "withheld": null },
                 { "match": { "op": "==", "left": { "meta": { "key": "iifname" } }, "right": "@set" } },
