@@ -1,7 +1,8 @@
 //! `crosstie report`: a stored run as a page, and two runs compared.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -22,7 +23,7 @@ use crate::{args::report::ReportArgs, exit, output};
 
 /// What a page of ours has among the first of its lines, and how far one has to look for it.
 const PAGE_MARK: &str = r#"<meta name="generator" content="crosstie "#;
-const HEAD_BYTES: usize = 4096;
+const HEAD_BYTES: u64 = 4096;
 
 /// Where the page of one run goes, if nothing else is asked for.
 const DEFAULT_PAGE_FILE: &str = "report.html";
@@ -72,18 +73,17 @@ pub(crate) fn run(arguments: &ReportArgs, colour: ColourChoice) -> anyhow::Resul
     Ok(exit::CLEAN)
 }
 
-/// Somebody's own file. Where it cannot be read, writing fails too or replaces what is no text of ours.
+/// Somebody's own file: its head says who made it. What is no file is not waited for, and refused when it is to be replaced.
 fn is_foreign(page: &Path) -> bool {
-    match fs::read(page) {
-        Ok(bytes) => !has_mark(&bytes),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    if !fs::metadata(page).is_ok_and(|found| found.is_file()) {
+        return false;
     }
-}
-
-/// Its head says who made it.
-fn has_mark(page: &[u8]) -> bool {
-    let head = &page[..page.len().min(HEAD_BYTES)];
-    String::from_utf8_lossy(head).contains(PAGE_MARK)
+    let head = File::open(page).and_then(|file| {
+        let mut head = Vec::new();
+        file.take(HEAD_BYTES).read_to_end(&mut head)?;
+        Ok(head)
+    });
+    !head.is_ok_and(|head| String::from_utf8_lossy(&head).contains(PAGE_MARK))
 }
 
 fn write(page: Option<&Path>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
