@@ -163,7 +163,7 @@ fn definitions_that_are_no_interface_are_called_by_numbers() {
 #[test]
 fn the_kernel_log_names_no_program_and_nobody() {
     let log = "[    1.000000] NVRM: API mismatch: the client 'canaryplain' (pid 1005)\n\
-        [    2.000000] audit: type=1123 audit(1.2:3): pid=7 msg='cwd=\"/home/canaryplain/mlx5\" cmd=6C73'\n\
+        [    2.000000] audit: type=1123 audit(1.2:3): pid=7 msg='cwd=\"/home/alice/canaryplain-mlx5\" cmd=6C73'\n\
         [    3.000000] audit: type=1400 audit(1.2:3): apparmor=\"DENIED\" profile=\"canaryplain\" name=\"/dev/infiniband/uverbs0\"\n\
         [    4.000000] canaryplain[812]: segfault at 0 ip 7f in libmlx5.so.1.24[7f+5]\n\
         [    5.000000] Linux version 6.8.0 (canaryplain@buildbox) (gcc-13) #1 SMP\n";

@@ -304,7 +304,7 @@ mod tests {
         let log = "[1] NVRM: API mismatch: the client 'acme-wayland' (pid 1005)\n\
             [2] NVRM: GPU1 process acme-train (PID 7) is gone\n\
             [3] audit: type=1130 audit(1.2:3): pid=1 uid=0 msg='unit=mlx5-acme comm=\"systemd\" exe=\"/x\"'\n\
-            [4] audit: type=1123 audit(1.2:3): msg='cwd=\"/home/acme/mlx5\" cmd=6C73'\n\
+            [4] audit: type=1123 audit(1.2:3): msg='cwd=\"/home/alice/acme-mlx5\" cmd=6C73'\n\
             [5] audit: type=1400 audit(1.2:3): apparmor=\"DENIED\" profile=\"snap.acme.train\" name=\"/dev/infiniband/uverbs0\"\n\
             [6] acme-train[812]: segfault at 0 ip 7f sp 7f error 4 in libmlx5.so.1.24[7f+5]\n\
             [7] INFO: task acme-mlx5:812 blocked for more than 120 seconds.\n\
