@@ -38,8 +38,10 @@ remember() {
 refuse_shared() {
     for place in "${folder%/*}" "$folder"; do
         [ -e "$place" ] || continue
-        case $(stat -L -c '%u %A' "$place") in
+        case $(stat -L -c '%u %A' "$place" 2>/dev/null) in
         "$(id -u) d"????-??-*) ;;
+        # Taken away in between.
+        '') [ ! -e "$place" ] || give_up shared "$place" ;;
         *) give_up shared "$place" ;;
         esac
     done
@@ -95,6 +97,21 @@ unpack() {
     esac
 }
 
+# Whoever takes an agent away at the same time takes the empty folder away too: then it is made again, a few times.
+make_new_file() {
+    for again in yes yes yes no; do
+        if why=$(mkdir -p "$folder" 2>&1); then
+            refuse_shared
+            new=$(mktemp "$folder/.new.XXXXXX" 2>&1) && return
+            why=$new
+        fi
+        case $again$why in
+        yes*'No such file or directory'*) ;;
+        *) give_up folder "$why" ;;
+        esac
+    done
+}
+
 fetch() {
     # The outermost thing that was not there, for whoever takes it all away again.
     CROSSTIE_MADE=$folder/$sum
@@ -104,9 +121,7 @@ fetch() {
         while [ ! -e "${CROSSTIE_MADE%/*}" ]; do CROSSTIE_MADE=${CROSSTIE_MADE%/*}; done
         export CROSSTIE_MADE
     fi
-    why=$(mkdir -p "$folder" 2>&1) || give_up folder "$why"
-    refuse_shared
-    new=$(mktemp "$folder/.new.XXXXXX" 2>&1) || give_up folder "$new"
+    make_new_file
     trap forget EXIT
     trap 'exit 1' HUP INT TERM PIPE
     form=plain

@@ -1,6 +1,7 @@
 //! The script that starts an agent, run by this machine's shells.
 
 use std::{
+    env,
     fs::{self, DirBuilder, File},
     io::{BufRead, BufReader, Write},
     os::unix::fs::{DirBuilderExt, PermissionsExt},
@@ -54,18 +55,19 @@ impl Home {
 
     /// What the script says when it is told this. The script itself comes from a file, so all of this is for what it runs.
     fn run(&self, told: impl AsRef<[u8]>) -> String {
-        let mut shell = self.start();
-        shell
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(told.as_ref())
-            .unwrap();
-        let said = shell.wait_with_output().unwrap().stdout;
-        String::from_utf8(said)
-            .unwrap()
-            .replace("CROSSTIE-6b1f0d3a ", "")
+        run(self.command(), told)
     }
+}
+
+fn run(mut command: Command, told: impl AsRef<[u8]>) -> String {
+    let mut shell = command.spawn().unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    input.write_all(told.as_ref()).unwrap();
+    drop(input);
+    let said = shell.wait_with_output().unwrap().stdout;
+    String::from_utf8(said)
+        .unwrap()
+        .replace("CROSSTIE-6b1f0d3a ", "")
 }
 
 /// These words, and the agent as it is sent to a node with gzip.
@@ -123,6 +125,26 @@ fn a_binary_is_asked_for_once_and_then_run() {
             said.contains("need") && said.contains("the agent ran"),
             "{said}"
         );
+    }
+}
+
+/// Somebody's undo takes the empty folder away just before the agent's file is made there.
+#[test]
+fn a_folder_that_goes_away_meanwhile_is_made_again() {
+    for shell in ["sh", "bash"] {
+        let home = Home::new(shell);
+        let sum = sum(home.folder.path());
+        let programs = home.folder.path().join("programs");
+        fs::create_dir(&programs).unwrap();
+        let mktemp = programs.join("mktemp");
+        let once = "#!/bin/sh\nrm -f \"$0\"\nrmdir -p --ignore-fail-on-non-empty \"${1%/*}\"\nexec /usr/bin/mktemp \"$@\"\n";
+        fs::write(&mktemp, once).unwrap();
+        fs::set_permissions(&mktemp, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", programs.display(), env::var("PATH").unwrap());
+        let mut command = home.command();
+        command.env("PATH", path);
+        let said = run(command, with_agent(&format!("user {sum}\n")));
+        assert!(!mktemp.exists() && said.contains("the agent ran"), "{said}");
     }
 }
 
