@@ -65,8 +65,7 @@ test-full: ## `make test`, then `dist`, `fresh`, `fuzz`, both demos and the long
 docs: ## Write the pages and schemas that are made from the code
 	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie --test check check_pages::pages
 	CROSSTIE_WRITE_PAGES=1 cargo test --quiet --package crosstie-change --lib whatever_is_cut_off
-	cargo build --quiet --package crosstie
-	for what in $$(cd docs/schema && ls | sed 's/\.json$$//'); do target/debug/crosstie schema $$what > docs/schema/$$what.json; done
+	for what in $$(cd docs/schema && ls | sed 's/\.json$$//'); do cargo run --quiet --package crosstie -- schema $$what > docs/schema/$$what.json; done
 
 fresh: ## `make check` of the committed tree in a bare Debian chroot; root, or sudo
 	$(INSTALL) build fresh

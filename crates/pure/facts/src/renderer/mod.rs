@@ -12,7 +12,10 @@ use crosstie_model::{
     with_every_renderer,
 };
 
-use crate::{RawCapture, collect::CollectRule};
+use crate::{
+    RawCapture,
+    collect::{CollectRule, FileFilter, rules::rule},
+};
 
 /// What one of them reads and leaves on a node. Its module has two constants besides: `RULES`, the part of the allow-list that is its
 /// own, and `PROFILES`, where people look for its definitions of interfaces.
@@ -96,6 +99,8 @@ macro_rules! modules {
             $($generator::RULES,)*
             $($manager::RULES,)+
             $($read::RULES,)*
+            // That a manager's service runs.
+            &[$(rule(concat!("sys/fs/cgroup/system.slice/", $service, ".service"), FileFilter::Name),)+],
         ];
 
         /// Where people look for definitions of interfaces.

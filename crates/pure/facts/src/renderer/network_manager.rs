@@ -28,7 +28,6 @@ pub(super) const RULES: &[CollectRule] = &[
     rule("{etc,run,usr/lib}/NetworkManager/system-connections/*", FileFilter::Private(keyfile)),
     filtered("etc/NetworkManager/conf.d/90-crosstie.conf", filter::nothing),
     filtered("run/NetworkManager/devices/*", device),
-    rule("sys/fs/cgroup/system.slice/NetworkManager.service", FileFilter::Name),
 ];
 pub(super) const PROFILES: &str = "/etc/NetworkManager/system-connections/*";
 

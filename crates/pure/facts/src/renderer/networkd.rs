@@ -27,7 +27,6 @@ pub(super) const RULES: &[CollectRule] = &[
     filtered("{etc,run,usr/lib}/systemd/network/{*.network.d,*.link.d}/*.conf", network),
     rule("etc/systemd/network/*.crosstie~", FileFilter::Name),
     filtered("run/systemd/netif/links/*", link),
-    rule("sys/fs/cgroup/system.slice/systemd-networkd.service", FileFilter::Name),
 ];
 pub(super) const PROFILES: &str = "/etc/systemd/network/*.network";
 

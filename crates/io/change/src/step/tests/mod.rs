@@ -209,7 +209,7 @@ fn a_name_is_checked_before_it_is_a_path() {
             class(106),
             mode("RoCE v2"),
             PlanStep::from(InterfaceUp {
-                interface: name(),
+                interface: String::new(),
                 up: change(true, false),
             }),
         ] {
@@ -220,7 +220,14 @@ fn a_name_is_checked_before_it_is_a_path() {
                 PlanStep::PriorityTrust(step) => step.interface = name(),
                 PlanStep::DscpPriority(step) => step.interface = name(),
                 PlanStep::CongestionNotification(step) => step.interface = name(),
-                _ => {}
+                PlanStep::InterfaceUp(step) => step.interface = name(),
+                // What they name is no part of a path.
+                PlanStep::Configure(_)
+                | PlanStep::Sysctl(_)
+                | PlanStep::KernelModule(_)
+                | PlanStep::Packages(_)
+                | PlanStep::SystemdUnit(_)
+                | PlanStep::TimeService(_) => unreachable!("{step:?} is not in the list"),
             }
             let error = apply(&step, &mut node).unwrap_err();
             assert!(matches!(error, StepError::Name { .. }), "{error}");
