@@ -221,7 +221,7 @@ impl SshNodes {
         let host = format!(
             "Host {name}\nHostName 127.0.0.1\nPort {port}\nUser alice\nIdentityFile {here}/id\nIdentitiesOnly yes\n\
              UserKnownHostsFile {here}/known_hosts\nGlobalKnownHostsFile none\n\
-             KexAlgorithms curve25519-sha256\n{more}\n"
+             KexAlgorithms curve25519-sha256\nCiphers ^aes128-gcm@openssh.com\n{more}\n"
         );
         let mut text = fs::read_to_string(self.path("ssh_config")).unwrap();
         text += &host;

@@ -72,7 +72,7 @@ fn many_agents_and_no_leak() {
     let children = || fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
     eventually("the end of the threads", || threads() <= 4);
     let before = (descriptors(), threads());
-    for _ in 0..100 {
+    for _ in 0..50 {
         agent(&build, &AgentBinaries::default())
             .hello(CALL_TIMEOUT)
             .unwrap();

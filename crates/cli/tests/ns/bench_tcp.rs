@@ -130,6 +130,7 @@ fn disturb(nodes: &[Namespace; 2], stop: &AtomicBool, connected: &AtomicUsize) -
                             sender.send(port).unwrap();
                         }
                     }
+                    thread::sleep(Duration::from_micros(200));
                 }
             });
         });

@@ -18,6 +18,8 @@ const KNOWN_HOSTS: &str = "known_hosts";
 const USER: &str = "lab";
 /// ssh's own choice, safe from computers that are yet to be built, takes a tenth of a second of both ends at each login.
 const KEY_EXCHANGE: &str = "curve25519-sha256";
+/// Half the processor time of ssh's own choice, on emulated nodes too.
+const CIPHER: &str = "aes128-gcm@openssh.com";
 const KEY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Makes an Ed25519 key pair at `path` and `path.pub`.
@@ -80,7 +82,7 @@ fn ssh_config(directory: &Path, profile: &LabProfile, ports: &[u16]) -> String {
         text,
         "Host {names}\n  User {USER}\n  IdentityFile \"{key}\"\n  IdentitiesOnly yes\n  \
          UserKnownHostsFile \"{known}\"\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n  \
-         CheckHostIP no\n  KexAlgorithms {KEY_EXCHANGE}\n  ConnectTimeout 30\n  LogLevel ERROR",
+         CheckHostIP no\n  KexAlgorithms {KEY_EXCHANGE}\n  Ciphers ^{CIPHER}\n  ConnectTimeout 30\n  LogLevel ERROR",
         names = profile
             .nodes
             .iter()
