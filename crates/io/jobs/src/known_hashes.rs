@@ -18,7 +18,7 @@ use rustix::process::geteuid;
 const ROOT_FOLDER: &str = "/run/crosstie/files";
 const MAX_HASH: u64 = 100;
 /// Written more recently than this, it may be written again without another time.
-const FILE_SETTLED_TIMEOUT: Duration = Duration::from_secs(5);
+const FILE_SETTLED_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
 
 /// A folder that only this user can write to.
 pub(crate) struct KnownHashes(PathBuf);

@@ -293,7 +293,7 @@ fn trust_and_its_undo_at_the_same_time_do_not_both_claim_success() {
     let config = config.to_str().unwrap();
     let reach = [NODES[0], NODES[1], "--ssh-config", config];
     let desks = [Desk::new(&lab), Desk::new(&lab)];
-    for _ in 0..4 {
+    for _ in 0..3 {
         desks[1].trust(&reach, None);
         let install = begun(&desks[0], &reach);
         let undo = begun(&desks[1], &["--undo", "--ssh-config", config]);

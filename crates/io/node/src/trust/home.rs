@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Others hold it for a moment.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// In the home directory, or in `.ssh` where the user may not write there. A folder cannot be locked on every file system
