@@ -87,7 +87,7 @@ fn lines<'a>(places: &HashMap<&str, (f64, f64)>, cables: &[&'a CableReport]) -> 
             continue;
         };
         let (x, y) = (to.0 - from.0, to.1 - from.1);
-        let length = x.hypot(y).max(1.0);
+        let length = (x * x + y * y).sqrt().max(1.0);
         let of_pair = &pairs[&pair];
         for (index, cable) in of_pair.iter().enumerate() {
             let off = (index as f64 - (of_pair.len() as f64 - 1.0) / 2.0) * CABLE_GAP;
